@@ -47,6 +47,13 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
       expect(Buffer.compare(await store.get('given/away'), bytes)).toBe(0);
     });
 
+    test("the bytes that a call answers are the caller's own", async () => {
+      const bytes = Buffer.alloc(50_000, 1);
+      await store.put('own', bytes);
+      for (const answered of [await store.get('own'), await store.getRange('own', 0, 40_000)]) answered.fill(2);
+      expect(Buffer.compare(await store.get('own'), bytes)).toBe(0);
+    });
+
     test('what is not there is not found, and head says undefined', async () => {
       expect(await failure(store.get('absent/x'))).toBe('STORAGE_NOT_FOUND');
       expect(await failure(store.getRange('absent/x', 0, 1))).toBe('STORAGE_NOT_FOUND');

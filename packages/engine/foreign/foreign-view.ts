@@ -1,3 +1,4 @@
+import { freeBytes } from '../memory/free-bytes.ts';
 import { type SortOptions, sortRecords, type UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { View } from '../pipeline/view/view.ts';
 import type { BlobStore, CallOptions } from '../ports/blob-store.ts';
@@ -9,6 +10,8 @@ import { readInThread } from './reading-thread.ts';
 export type ForeignFormat = 'firestore-export' | 'json';
 
 const pieceBytes = 1024 * 1024;
+/** Several files are sorted at once, and nobody waits for them. */
+const runBytes = 8 * 1024 * 1024;
 /** Version 1 read its file in one piece; it never wrote larger ones. */
 const fileBytesMax = 1024 * 1024 * 1024;
 
@@ -26,22 +29,23 @@ export async function openForeignView(options: ForeignViewOptions): Promise<View
   const { database, path, signal } = options;
   let given = 0;
   const { records, expected } = await recordsOf(options);
-  const counted = async function* () {
-    for await (const record of records) {
+  const count = function* (group: Iterable<UnsortedRecord>) {
+    for (const record of group) {
       given += 1;
       yield record;
     }
   };
+  const counted = async function* () {
+    for await (const group of records) yield count(group);
+  };
   const onRepeated = (document: string) => {
     throw repeated(path, `the document ${document}`);
   };
-  const layers = await sortRecords(counted(), { ...options, onRepeated });
+  const layers = await sortRecords(counted(), { runBytes, ...options, onRepeated });
   const view = new View(database, layers);
   requireExpected(options, given, expected);
   if (given === 0) throw new EngineError('VALIDATION_ERROR', `${path} is refused: there is no document in it.`);
-  let found = 0;
-  for await (const _ of pathsOf(view, signal)) found += 1;
-  if (found === given) return view;
+  if ((await view.count(signal ? { signal } : {})) === given) return view;
   const views = layers.map((layer) => new View(database, [layer]));
   const document = await commonPath(views, signal);
   throw repeated(path, document === undefined ? 'a document' : `the document ${document}`);
@@ -82,7 +86,7 @@ async function commonPath(views: readonly View[], signal: AbortSignal | undefine
 }
 
 interface ForeignRecords {
-  readonly records: AsyncIterable<UnsortedRecord>;
+  readonly records: AsyncIterable<Iterable<UnsortedRecord>>;
   /** How many there should be; undefined where nobody says. */
   readonly expected: number | undefined;
 }
@@ -106,6 +110,9 @@ async function* readPieces(store: BlobStore, key: string, options: CallOptions):
   if (!info) throw new EngineError('STORAGE_NOT_FOUND', `There is no file ${key}.`);
   if (info.size > fileBytesMax)
     throw new EngineError('VALIDATION_ERROR', `${key} has more than ${fileBytesMax} bytes.`);
-  for (let offset = 0; offset < info.size; offset += pieceBytes)
-    yield await store.getRange(key, offset, Math.min(pieceBytes, info.size - offset), options);
+  for (let offset = 0; offset < info.size; offset += pieceBytes) {
+    const piece = await store.getRange(key, offset, Math.min(pieceBytes, info.size - offset), options);
+    yield piece;
+    freeBytes(piece);
+  }
 }

@@ -12,7 +12,7 @@ const jsonLimits = {
   /** A document is at most 1 MiB, and so is every text in it. */
   textBytes: 4 * 1024 * 1024,
   /** Of what has to be held at once: a document and whatever cannot be told apart from it. */
-  heldNodes: 300_000,
+  heldNodes: 200_000,
   heldBytes: 32 * 1024 * 1024,
   nodes: 100_000_000,
 } as const;
@@ -59,6 +59,8 @@ export class JsonReader implements JsonCursor {
   #nodes = 0;
   #passed = 0;
   #held: { nodes: number; from: number } | undefined;
+  /** Of the object being walked: what was held of its last key. */
+  #nodesOfKey = 0;
   /** What is being read, as errors name it. */
   place = '';
 
@@ -78,13 +80,18 @@ export class JsonReader implements JsonCursor {
 
   *keys(): Generator<string> {
     this.#enter(openObject);
+    let nodes = 0;
     for (let isFirst = true; !this.#isLeft(closeObject, isFirst); isFirst = false) {
       if (this.#beginning() !== quote) throw this.#broken();
       const key = this.#text();
       this.#beginning();
       this.#expect(colon);
+      this.#nodesOfKey = 0;
       yield key;
+      nodes += this.#nodesOfKey;
+      if (nodes > jsonLimits.heldNodes) throw this.#tooManyValues();
     }
+    this.#nodesOfKey = 0;
   }
 
   *elements(): Generator<void> {
@@ -96,7 +103,10 @@ export class JsonReader implements JsonCursor {
     const isOutermost = this.#held === undefined;
     this.#held ??= { nodes: 0, from: this.#passed + this.#at };
     const value = this.#value();
-    if (isOutermost) this.#held = undefined;
+    if (isOutermost) {
+      this.#nodesOfKey = this.#held.nodes;
+      this.#held = undefined;
+    }
     return value;
   }
 
@@ -230,8 +240,7 @@ export class JsonReader implements JsonCursor {
     if (++this.#nodes > jsonLimits.nodes) throw this.#refused(`it has more than ${jsonLimits.nodes} values`);
     const held = this.#held;
     if (!held) return;
-    if (++held.nodes > jsonLimits.heldNodes)
-      throw this.#refused(`a document has more than ${jsonLimits.heldNodes} values`);
+    if (++held.nodes > jsonLimits.heldNodes) throw this.#tooManyValues();
     if (this.#passed + this.#at - held.from > jsonLimits.heldBytes)
       throw this.#refused(`a document has more than ${jsonLimits.heldBytes} bytes`);
   }
@@ -270,6 +279,10 @@ export class JsonReader implements JsonCursor {
 
   #refused(reason: string): EngineError {
     return new EngineError('VALIDATION_ERROR', `${this.#name} is refused${this.#where}: ${reason}.`);
+  }
+
+  #tooManyValues(): EngineError {
+    return this.#refused(`a document has more than ${jsonLimits.heldNodes} values`);
   }
 
   get #where(): string {

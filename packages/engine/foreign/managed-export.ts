@@ -1,3 +1,4 @@
+import { freeBytes } from '../memory/free-bytes.ts';
 import type { BlobInfo, BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError, throwIfCancelled } from '../ports/errors.ts';
 import { type ExportPart, metadataSuffix, readOutputNames, readParts } from './export-metadata.ts';
@@ -154,6 +155,7 @@ export async function* readExportPieces(
       throwIfCancelled(options.signal);
       read += bytes.length;
       yield { key, bytes, isLast: read >= size };
+      freeBytes(bytes);
     }
   }
 }

@@ -8,10 +8,10 @@ import { depthMax, geoPointValue, referenceValue, timestampValue } from './stora
 /** Plain JSON as typed fields; the tags that exporters used for what JSON cannot say are understood. */
 export function typedFields(object: PlainObject, place: DocumentPlace, database: string, depth = 0): JsonFields {
   const fields = Object.create(null) as Record<string, JsonValue>;
-  for (const [name, value] of Object.entries(object))
+  for (const name of Object.keys(object))
     fields[name] = place.inField(name, () => {
       requireFieldName(name, place);
-      return typedValue(value, place, database, depth);
+      return typedValue(object[name], place, database, depth);
     });
   return fields;
 }

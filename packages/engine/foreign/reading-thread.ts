@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { freeBytes } from '../memory/free-bytes.ts';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError, throwIfCancelled } from '../ports/errors.ts';
 import { recordKind } from '../ports/record.ts';
@@ -22,10 +23,18 @@ export interface ReadingSource {
 /** A piece of the file, or of one of the files, or the end. */
 export type Piece = Uint8Array | LogPiece | null;
 
+/** Many small bodies as one: each on its own would take many times its length. */
+export interface PackedRecords {
+  readonly bytes: Uint8Array;
+  readonly paths: readonly string[];
+  /** Where the body of each path ends in the bytes. */
+  readonly ends: readonly number[];
+}
+
 export type ReadingMessage =
   | { readonly type: 'more' }
   | { readonly type: 'warning'; readonly text: string }
-  | { readonly type: 'records'; readonly records: { path: string; body: Uint8Array }[] }
+  | ({ readonly type: 'records' } & PackedRecords)
   | {
       readonly type: 'failed';
       readonly code: 'VALIDATION_ERROR' | 'INTEGRITY_ERROR';
@@ -35,7 +44,7 @@ export type ReadingMessage =
   | { readonly type: 'done'; readonly heapBytes: number };
 
 /** A file that takes more than this is not read; everything else of the process goes on. */
-const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
+const resourceLimits = { maxOldGenerationSizeMb: 40, maxYoungGenerationSizeMb: 4, stackSizeMb: 4 };
 
 /**
  * Each may take a core and what the limits give it. A process imports three files at once, no more than two of them for one
@@ -48,13 +57,14 @@ const keptHeapBytesMax = 32 * 1024 * 1024;
 
 /**
  * Reads foreign content on a thread of its own, piece by piece: whatever a file is made of, nobody else waits for it, and
- * the thread's memory is bounded. The thread asks for the next piece when what it read from the last one was taken.
+ * the thread's memory is bounded. The thread asks for the next piece when what it read from the last one was taken. A group
+ * of records is good until the next one is asked for.
  */
 export async function* readInThread(
   task: ReadingTask,
   pieces: AsyncIterable<Exclude<Piece, null>>,
   { signal, onWarning }: { signal?: AbortSignal; onWarning?: (text: string) => void },
-): AsyncGenerator<UnsortedRecord> {
+): AsyncGenerator<Iterable<UnsortedRecord>> {
   const given = pieces[Symbol.asyncIterator]();
   const thread = await threads.take(signal);
   const inbox = new Inbox(thread.worker, task.key, signal);
@@ -71,12 +81,24 @@ export async function* readInThread(
       else if (message.type === 'more') {
         const next = await given.next();
         thread.give(next.done ? null : next.value);
-      } else for (const { path, body } of message.records) yield { kind: recordKind.put, path, body };
+      } else {
+        yield unpacked(message);
+        freeBytes(message.bytes);
+      }
     }
   } finally {
     inbox.close();
     await given.return?.();
     await threads.giveBack(thread, isFree);
+  }
+}
+
+function* unpacked({ bytes, paths, ends }: PackedRecords): Generator<UnsortedRecord> {
+  let from = 0;
+  for (const [index, path] of paths.entries()) {
+    const to = ends[index]!;
+    yield { kind: recordKind.put, path, body: bytes.subarray(from, to) };
+    from = to;
   }
 }
 

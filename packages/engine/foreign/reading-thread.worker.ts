@@ -14,21 +14,44 @@ const { port, turn } = workerData as ReadingSource;
 const batchBytes = 1024 * 1024;
 leavePrecedence();
 
-let batch: { path: string; body: Uint8Array }[] = [];
+let bodies: Uint8Array[] = [];
+let paths: string[] = [];
+let ends: number[] = [];
 let bytes = 0;
+let pathBytes = 0;
 
-function tell(message: ReadingMessage): void {
-  parentPort?.postMessage(message);
+function tell(message: ReadingMessage, transfer: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transfer);
 }
 
 function heapBytes(): number {
   return getHeapStatistics().total_heap_size;
 }
 
+function add({ path, body }: UnsortedRecord): void {
+  bytes += body.length;
+  pathBytes += path.length;
+  bodies.push(body);
+  paths.push(path);
+  ends.push(bytes);
+  if (bytes + pathBytes >= batchBytes) flush();
+}
+
 function flush(): void {
-  if (batch.length > 0) tell({ type: 'records', records: batch });
-  batch = [];
+  if (paths.length > 0) {
+    const packed = new Uint8Array(bytes);
+    for (const [index, body] of bodies.entries()) packed.set(body, ends[index]! - body.length);
+    tell({ type: 'records', bytes: packed, paths, ends }, [packed.buffer]);
+  }
+  forget();
+}
+
+function forget(): void {
+  bodies = [];
+  paths = [];
+  ends = [];
   bytes = 0;
+  pathBytes = 0;
 }
 
 /** What was given next, however long that takes. */
@@ -69,18 +92,13 @@ function* logRecords(): Generator<{ file: string; record: Uint8Array }> {
 
 function perform(task: ReadingTask): void {
   try {
-    for (const { path, body } of recordsOf(task)) {
-      batch.push({ path, body });
-      bytes += body.length + path.length;
-      if (bytes >= batchBytes) flush();
-    }
+    for (const record of recordsOf(task)) add(record);
     flush();
     tell({ type: 'done', heapBytes: heapBytes() });
   } catch (error) {
     const isRefusal = isEngineError(error, 'VALIDATION_ERROR') || isEngineError(error, 'INTEGRITY_ERROR');
     if (!isRefusal) throw error;
-    batch = [];
-    bytes = 0;
+    forget();
     const code = error.code as 'VALIDATION_ERROR' | 'INTEGRITY_ERROR';
     tell({ type: 'failed', code, message: error.message, heapBytes: heapBytes() });
   }

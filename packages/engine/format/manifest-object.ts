@@ -11,6 +11,7 @@ import {
 } from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
 import type { Envelope } from '../crypto/envelope.ts';
+import { freeBytes } from '../memory/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { isOwnerId } from './object-keys.ts';
 import { additionalData } from './segment.ts';
@@ -128,11 +129,11 @@ export class ManifestObject {
       // A page of a journal may hold a large document, all others lists.
       ...(this.content === manifestContent.journal ? {} : { plainLengthMax: smallBlockBytesMax }),
     });
-    if (hasTooManyValues(plain)) throw damaged('holds more than a manifest can');
     try {
-      return JSON.parse(Buffer.from(plain).toString('utf8'));
-    } catch {
-      throw damaged('holds no JSON');
+      if (hasTooManyValues(plain)) throw damaged('holds more than a manifest can');
+      return parsed(plain);
+    } finally {
+      freeBytes(plain);
     }
   }
 
@@ -140,6 +141,14 @@ export class ManifestObject {
   withClear(clear: ClearManifest): Uint8Array {
     const clearJson = Buffer.from(JSON.stringify(clear), 'utf8');
     return Buffer.concat([encodeHeader({ ...this.#header, clearLength: clearJson.length }), clearJson, this.#sealed]);
+  }
+}
+
+function parsed(plain: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(plain.buffer, plain.byteOffset, plain.length).toString('utf8'));
+  } catch {
+    throw damaged('holds no JSON');
   }
 }
 

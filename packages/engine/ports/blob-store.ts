@@ -19,7 +19,7 @@ export interface BlobStore {
   /** Replaces silently unless options say otherwise. */
   put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo>;
 
-  /** The whole object. STORAGE_NOT_FOUND when there is none; VALIDATION_ERROR when it is larger than bytesMax. */
+  /** The whole object, as bytes of the caller's own. STORAGE_NOT_FOUND when there is none; VALIDATION_ERROR when it is larger than bytesMax. */
   get(key: string, options?: GetOptions): Promise<Uint8Array>;
 
   /** Exactly `length` bytes from `offset`; INTEGRITY_ERROR when the object ends before. */

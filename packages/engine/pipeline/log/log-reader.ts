@@ -120,13 +120,19 @@ export class LogReader {
    * Changes with from < time ≤ through, later ones later. What a stretch in between tells of an older time was found late or
    * repaired: a state made of the log before that did not know it.
    */
-  async *changes(from: Instant, through: Instant, options: LogReadOptions = {}): AsyncGenerator<ReadRecord> {
-    for await (const { data, coveredFrom, coveredThrough } of this.segments(from, through, options)) {
-      const isWithin = coveredFrom >= from && coveredThrough <= through;
-      for (const record of readRecords({ bytes: data }, this.context.database)) {
-        const time = timeOf(record);
-        if ((time > from || isWithin) && time <= through) yield record;
-      }
+  async *changes(from: Instant, through: Instant, options: LogReadOptions = {}): AsyncGenerator<Iterable<ReadRecord>> {
+    for await (const segment of this.segments(from, through, options)) yield this.#changesIn(segment, from, through);
+  }
+
+  *#changesIn(
+    { data, coveredFrom, coveredThrough }: OpenedLogSegment,
+    from: Instant,
+    through: Instant,
+  ): Generator<ReadRecord> {
+    const isWithin = coveredFrom >= from && coveredThrough <= through;
+    for (const record of readRecords({ bytes: data }, this.context.database)) {
+      const time = timeOf(record);
+      if ((time > from || isWithin) && time <= through) yield record;
     }
   }
 

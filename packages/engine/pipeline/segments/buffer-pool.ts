@@ -1,3 +1,5 @@
+import { freeBytes } from '../../memory/free-bytes.ts';
+
 /**
  * A fixed number of equal buffers, handed out in turn. Whoever needs one waits until one is free: this is what bounds
  * the memory of a backup and carries backpressure from the store back to the source.
@@ -21,6 +23,14 @@ export class BufferPool {
       return new ArrayBuffer(this.bytesEach);
     }
     return await new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Gives the memory of those that nobody uses back at once. */
+  empty(): void {
+    for (const buffer of this.#free.splice(0)) {
+      freeBytes(new Uint8Array(buffer));
+      this.#remaining += 1;
+    }
   }
 
   release(buffer: ArrayBuffer): void {

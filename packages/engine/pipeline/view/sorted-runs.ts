@@ -3,10 +3,11 @@ import { newDataKey } from '../../crypto/key-ring.ts';
 import type { SegmentDescriptor } from '../../format/descriptor.ts';
 import { segmentKey } from '../../format/object-keys.ts';
 import { segmentContent } from '../../format/segment-header.ts';
+import { freeBytes } from '../../memory/free-bytes.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
 import { throwIfCancelled } from '../../ports/errors.ts';
 import { comparePaths } from '../../ports/path-order.ts';
-import { type RecordBatch, type RecordKind, recordHeaderBytes } from '../../ports/record.ts';
+import type { RecordBatch, RecordKind } from '../../ports/record.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
@@ -33,58 +34,69 @@ export interface SortOptions {
 }
 
 const defaultRunBytes = 16 * 1024 * 1024;
+/** What a record takes in memory besides its path and its body, about. */
+const recordBytes = 100;
+const chunkBytesAtFirst = 64 * 1024;
+const chunkBytesMax = 1024 * 1024;
 /** Reading a run holds two of its segments, so this bounds memory whatever is sorted. */
 const runsMax = 48;
 
 /**
- * Sorts records that come in any order into layers of a view, in bounded memory. Of several records of one path the last
- * one given wins. Layers are returned oldest first.
+ * Sorts records that come in any order into layers of a view, in bounded memory. They come in groups, because waiting for
+ * each of them costs many times what it holds. Of several records of one path the last one given wins. Layers are returned
+ * oldest first.
  */
 export async function sortRecords(
-  records: AsyncIterable<UnsortedRecord> | Iterable<UnsortedRecord>,
+  groups: AsyncIterable<Iterable<UnsortedRecord>>,
   options: SortOptions,
 ): Promise<Layer[]> {
   const sorter = new Sorter(options);
-  for await (const record of records) await sorter.add(record);
-  return await sorter.finish();
+  try {
+    for await (const group of groups)
+      for (const record of group) {
+        sorter.add(record);
+        if (sorter.isFull) await sorter.spill();
+      }
+    await sorter.spill();
+    return sorter.runs;
+  } finally {
+    sorter.close();
+  }
 }
 
 class Sorter {
   readonly #options: SortOptions;
   readonly #ownerId = `scratch-${randomUUID()}`;
   readonly #dataKey = newDataKey();
-  readonly #buffers = new BufferPool(3, bufferBytesFor(incrementSegmentBytes));
-  #runs: Layer[] = [];
-  #pending: UnsortedRecord[] = [];
-  #pendingBytes = 0;
+  readonly #buffers = new BufferPool(2, bufferBytesFor(incrementSegmentBytes));
+  #pending = new PendingRecords();
+  runs: Layer[] = [];
 
   constructor(options: SortOptions) {
     this.#options = options;
   }
 
-  async add({ kind, path, body }: UnsortedRecord): Promise<void> {
-    this.#pending.push({ kind, path, body: body.slice() });
-    this.#pendingBytes += body.length + recordHeaderBytes + path.length;
-    if (this.#pendingBytes >= (this.#options.runBytes ?? defaultRunBytes)) await this.#spill();
+  get isFull(): boolean {
+    return this.#pending.bytes >= (this.#options.runBytes ?? defaultRunBytes);
   }
 
-  async finish(): Promise<Layer[]> {
-    await this.#spill();
-    return this.#runs;
+  add(record: UnsortedRecord): void {
+    this.#pending.add(record);
   }
 
-  async #spill(): Promise<void> {
+  async spill(): Promise<void> {
     throwIfCancelled(this.#options.signal);
-    if (this.#pending.length === 0) return;
-    const newest = new Map(this.#pending.map((record) => [record.path, record]));
-    const repeated = this.#pending.find((record) => newest.get(record.path) !== record);
-    if (repeated) this.#options.onRepeated?.(repeated.path);
-    const sorted = [...newest.values()].sort((left, right) => comparePaths(left.path, right.path));
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    this.#runs.push(await this.#writeRun(batches(sorted)));
-    if (this.#runs.length >= runsMax)
-      this.#runs = [await this.#writeRun(mergedBatches(this.#runs, this.#options.signal))];
+    if (this.#pending.bytes === 0) return;
+    const pending = this.#pending;
+    this.#pending = new PendingRecords();
+    this.runs.push(await this.#writeRun(pending.sorted(this.#options.onRepeated)));
+    pending.free();
+    if (this.runs.length >= runsMax) this.runs = [await this.#writeRun(mergedBatches(this.runs, this.#options.signal))];
+  }
+
+  close(): void {
+    this.#pending.free();
+    this.#buffers.empty();
   }
 
   async #writeRun(records: AsyncIterable<RecordBatch> | Iterable<RecordBatch>): Promise<Layer> {
@@ -118,13 +130,68 @@ class Sorter {
   }
 }
 
-function* batches(records: readonly UnsortedRecord[]): Generator<RecordBatch> {
-  const builder = new RecordBatchBuilder();
-  for (const { kind, path, body } of records) {
-    builder.add(kind, path, body);
-    if (builder.isFull) yield builder.take();
+/**
+ * What waits to be sorted, many bodies in one piece of memory: an object and a memory of its own for each would take more
+ * than most of them are long.
+ */
+class PendingRecords {
+  readonly #paths: string[] = [];
+  readonly #kinds: RecordKind[] = [];
+  readonly #chunks: Uint8Array[] = [];
+  /** Of each record: which chunk its body lies in, from where, to where. */
+  readonly #places: number[] = [];
+  #used = 0;
+  #chunkBytes = chunkBytesAtFirst;
+  bytes = 0;
+
+  add({ kind, path, body }: UnsortedRecord): void {
+    let chunk = this.#chunks.at(-1);
+    if (!chunk || this.#used + body.length > chunk.length) {
+      chunk = new Uint8Array(Math.max(body.length, this.#chunkBytes));
+      this.#chunks.push(chunk);
+      this.#chunkBytes = Math.min(2 * this.#chunkBytes, chunkBytesMax);
+      this.#used = 0;
+    }
+    chunk.set(body, this.#used);
+    this.#places.push(this.#chunks.length - 1, this.#used, this.#used + body.length);
+    this.#paths.push(path);
+    this.#kinds.push(kind);
+    this.#used += body.length;
+    this.bytes += body.length + path.length + recordBytes;
   }
-  if (!builder.isEmpty) yield builder.take();
+
+  /** By their paths; of several of one path the last. */
+  *sorted(onRepeated: SortOptions['onRepeated']): Generator<RecordBatch> {
+    const paths = this.#paths;
+    const order = Uint32Array.from(paths.keys());
+    order.sort((left, right) => comparePaths(paths[left]!, paths[right]!) || left - right);
+    const builder = new RecordBatchBuilder();
+    for (let rank = 0; rank < order.length; rank += 1) {
+      const index = order[rank]!;
+      const path = paths[index]!;
+      const next = order[rank + 1];
+      if (next !== undefined && paths[next] === path) onRepeated?.(path);
+      else builder.add(this.#kinds[index]!, path, this.#bodyOf(index));
+      if (builder.isFull) yield* passing(builder);
+    }
+    if (!builder.isEmpty) yield* passing(builder);
+  }
+
+  free(): void {
+    for (const chunk of this.#chunks) freeBytes(chunk);
+  }
+
+  #bodyOf(index: number): Uint8Array {
+    const at = 3 * index;
+    return this.#chunks[this.#places[at]!]!.subarray(this.#places[at + 1], this.#places[at + 2]);
+  }
+}
+
+/** Who takes the batch has copied it when it asks for the next one. */
+function* passing(builder: RecordBatchBuilder): Generator<RecordBatch> {
+  const batch = builder.take();
+  yield batch;
+  freeBytes(batch.bytes);
 }
 
 /** Puts and deletes of several layers as one ascending stream; of several of one path the newest. */

@@ -141,7 +141,8 @@ export function memoryAttempts(options: MemoryStoreOptions = {}): AttemptStore {
 function hold(key: string, bytes: Uint8Array, put: PutOptions | undefined, modifiedAt: Date): Held {
   const etag = createHash('sha256').update(bytes).digest('hex');
   return {
-    bytes: bytes.slice(),
+    // A slice of a buffer would share its bytes.
+    bytes: new Uint8Array(bytes),
     info: { key, size: bytes.length, etag, modifiedAt },
     retainUntil: put?.lock?.retainUntil,
   };

@@ -235,8 +235,8 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
   const undone = candidates[step.pick % candidates.length];
   if (!undone) return [];
   const before = await world.projects[undone.target]!.live.read();
-  // What the restore overwrote was saved there.
-  const isLost = undone.safetyBackupId !== null && model.backup(undone.safetyBackupId)?.isGone === true;
+  // What the restore overwrote was saved there; where that could not be done, it wrote nothing.
+  const isLost = undone.safetyBackupId !== null && model.backup(undone.safetyBackupId)?.isGone !== false;
   const answer = await world.call('POST', `/backups/restore/${undone.id}/undo`, { force: step.force });
   if (answer.status !== 202) {
     const isRefusable = !undone.isSafe || undone.undoneBy !== undefined || isLost;

@@ -62,15 +62,14 @@ export async function openMinute(
     const options = { readTime: instant, scope: wholeDatabase, signal };
     const expected = await source.count(everything, options);
     let read = 0;
-    const records = async function* () {
-      for await (const batch of source.scan(everything, options))
-        for (const record of readRecords(batch, source.database)) {
-          read += 1;
-          yield record;
-        }
+    const batches = async function* () {
+      for await (const batch of source.scan(everything, options)) {
+        read += batch.count;
+        yield readRecords(batch, source.database);
+      }
     };
     const { codec } = context.backups.engine;
-    const layers = await sortRecords(records(), { database: source.database, scratch: scratch.store, codec, signal });
+    const layers = await sortRecords(batches(), { database: source.database, scratch: scratch.store, codec, signal });
     if (read !== expected) throw gone(instant);
     return { view: new View(source.database, layers), close: scratch.remove };
   } catch (error) {

@@ -56,8 +56,9 @@ export class CapturedDatabase {
   async changesSince(instant: Instant): Promise<Map<string, string | null>> {
     const log = new LogReader(this.harness.store, this.seal);
     const changes = new Map<string, string | null>();
-    for await (const { path, kind, body } of log.changes(instant, this.covered, { keys: this.keys }))
-      changes.set(path, kind === recordKind.put ? Buffer.from(body).toString('hex') : null);
+    for await (const group of log.changes(instant, this.covered, { keys: this.keys }))
+      for (const { path, kind, body } of group)
+        changes.set(path, kind === recordKind.put ? Buffer.from(body).toString('hex') : null);
     return changes;
   }
 
