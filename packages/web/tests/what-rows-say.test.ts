@@ -4,6 +4,8 @@ import { untilEnded } from '../../server/testing/protected-project.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
+const failure = { status: 500, json: { success: false, error: { code: 'INTERNAL_ERROR', message: 'No.' } } };
+
 describe.skipIf(!hasChromium)('what a row says', () => {
   let dashboard: TestDashboard;
   let shop: Shop;
@@ -74,12 +76,18 @@ describe.skipIf(!hasChromium)('what a row says', () => {
 
   test('a schedule whose project and storage could not be asked for is not said to be well', async () => {
     const { page } = owner;
-    await page.route('**/api/v1/projects?*', (route) =>
-      route.fulfill({ status: 500, json: { success: false, error: { code: 'INTERNAL_ERROR', message: 'No.' } } }),
-    );
+    await page.route('**/api/v1/projects?*', (route) => route.fulfill(failure));
     await schedules();
     await row().getByText('On, not checked').waitFor();
     await page.unroute('**/api/v1/projects?*');
+  });
+
+  test('a restore whose backup could not be asked for says so instead of waiting', async () => {
+    const { page } = owner;
+    await page.route('**/api/v1/backups/bkp_*', (route) => route.fulfill(failure));
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=bkp_01`);
+    await page.getByText('It could not be read.').waitFor();
+    await page.unrouteAll();
   });
 
   test('a merge says of which moment it is and when it was made', async () => {
@@ -99,7 +107,12 @@ describe.skipIf(!hasChromium)('what a row says', () => {
       [made.id],
     );
     await page.reload();
-    await merge.getByText(/^merged Today \d\d:\d\d:\d\d$/).waitFor();
+    await merge
+      .getByText(/^merged Today \d\d:\d\d:\d\d$/)
+      .last()
+      .waitFor();
+    const beyond = 'document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth';
+    expect(await page.evaluate(beyond)).toBe(0);
     await merge.getByRole('link').first().click();
     await page.getByText(/Synthetic of Shop · By hand · merged Today/).waitFor();
   });

@@ -1,6 +1,7 @@
 import { formatCount, plural } from '../format/numbers.ts';
 
 export const newRestore = {
+  notRead: 'It could not be read.',
   title: 'New restore',
   heading: 'Restore',
   takenFrom: (time: string) => `as the backup of ${time} holds it`,

@@ -128,8 +128,8 @@ export const backups = {
   noDrills: 'None yet. A drill proves that it comes back.',
   warnings: 'Warnings',
   verification: 'Verification',
-  verificationPassed: (segments: string, documents: string) =>
-    `${segments} segments and ${documents} documents read again: all as written.`,
+  verificationPassed: (segments: number, documents: number) =>
+    `${plural(segments, 'segment', 'segments')} and ${plural(documents, 'document', 'documents')} read again: all as written.`,
   facts: {
     project: 'Project',
     snapshot: 'Snapshot',

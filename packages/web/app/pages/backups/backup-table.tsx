@@ -59,7 +59,9 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
             <BackupState backup={backup} />
           </span>
           <span className="flex justify-between gap-2 text-meta text-ink3">
-            <MomentText backup={backup} />
+            <span className="min-w-0">
+              <MomentText backup={backup} />
+            </span>
             {backup.compressedSize !== null && formatBytes(backup.compressedSize)}
           </span>
         </>
@@ -172,19 +174,25 @@ function columnsOf(
   ];
 }
 
-/** What it holds is of this moment; one that was made much later stands among those that were made then, and says so. */
 function MomentText({ backup }: { backup: Backup }) {
-  const made = madeLater(backup);
   return (
     <>
       <Time at={momentOf(backup)} as="near" />
-      {made && (
-        <span className="ml-2 text-meta text-ink3">
-          {made.word} <Time at={made.at} as="near" />
-        </span>
-      )}
+      <span className="ml-2 text-ink3 lg:hidden">
+        <MadeLater backup={backup} />
+      </span>
     </>
   );
+}
+
+/** One that was made long after the moment it holds stands among those that were made then, and says so. */
+function MadeLater({ backup }: { backup: Backup }) {
+  const made = madeLater(backup);
+  return made ? (
+    <>
+      {made.word} <Time at={made.at} as="near" />
+    </>
+  ) : null;
 }
 
 /** What failed left the cells beside it empty: why it failed is told across them, and the row stays one line. */
@@ -206,7 +214,11 @@ function StartedBy({ backup, facts }: { backup: Backup; facts: RowFacts }) {
   const undoTo = facts.undoTo(backup);
   return (
     <span className="text-ink2">
-      {facts.scheduleName(backup) ?? t.backups.triggers[backup.trigger]}
+      {madeLater(backup) ? (
+        <MadeLater backup={backup} />
+      ) : (
+        (facts.scheduleName(backup) ?? t.backups.triggers[backup.trigger])
+      )}
       {undoTo && (
         <RowLink to={undoTo} tabIndex={-1} className="ml-2 font-medium text-held hover:underline">
           {t.backups.undoIt}

@@ -229,9 +229,7 @@ function VerificationPanel({ backup }: { backup: Backup }) {
         <FormProblem error={verify.error} />
         <Proof backup={backup} />
         {verification?.status === 'passed' && (
-          <p className="text-ink2">
-            {t.backups.verificationPassed(formatCount(verification.segments), formatCount(verification.documents))}
-          </p>
+          <p className="text-ink2">{t.backups.verificationPassed(verification.segments, verification.documents)}</p>
         )}
         {verification?.status === 'failed' && (
           <p>{isDamaged(backup) ? t.backups.notWholeAdvice : t.backups.notReadAdvice}</p>

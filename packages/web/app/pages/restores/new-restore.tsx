@@ -69,7 +69,11 @@ function Rail({ plan, words, step, onStep, isReady }: RailProps) {
   const answers: Record<StepId, ReactNode> = {
     what: (
       <>
-        <b className="font-medium">{words.what || (words.isKnown ? '' : <Pending />)}</b>
+        {words.what === '' && words.error ? (
+          <span className="text-fail">{t.newRestore.notRead}</span>
+        ) : (
+          <b className="font-medium">{words.what || (words.isKnown ? '' : <Pending />)}</b>
+        )}
         {words.moment && <span className="block text-ink2">{words.moment}</span>}
         {words.momentUtc && <span className="block text-meta text-ink3">{words.momentUtc}</span>}
         {words.takenFrom && <span className="block text-meta text-ink3">{words.takenFrom}</span>}

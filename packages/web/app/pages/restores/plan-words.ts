@@ -63,7 +63,7 @@ export function usePlanWords(plan: Plan): PlanWords {
     target: target?.name ?? '',
     targetSourceId: target?.sourceProjectId ?? '',
     place: backup.data?.storageDestination?.name,
-    error: listed.rows === undefined ? listed.error : null,
+    error: (listed.rows === undefined ? listed.error : null) ?? (backup.data ? null : backup.error),
     rampsUp: target?.settings.writeRampUp ?? true,
   };
 }
