@@ -36,8 +36,8 @@ interface Login {
 }
 
 /** `holdfast login` as a person leaves it waiting. */
-async function waitingLogin(): Promise<Login> {
-  const words = ['login', '--url', house.app.address, '--no-browser'];
+async function waitingLogin({ app } = house): Promise<Login> {
+  const words = ['login', '--url', app.address, '--no-browser'];
   const child = spawn(process.execPath, [main, ...words], { env: process.env });
   let text = '';
   for (const stream of [child.stdout, child.stderr])
@@ -51,9 +51,9 @@ async function waitingLogin(): Promise<Login> {
 const addressIn = (text: string) => /^http\S+$/m.exec(text)?.[0] ?? '';
 
 /** The way of the browser, up to this machine's own port or into it. */
-function browseFrom(address: string, into = true): Promise<BrowserAnswer> {
-  const asTheProxyHasIt = address.replace(house.app.address, publicUrl);
-  return house.browse().open(asTheProxyHasIt, into ? undefined : (url) => url.includes('/signed-in?'));
+function browseFrom(address: string, into = true, { app, browse } = house): Promise<BrowserAnswer> {
+  const asTheProxyHasIt = address.replace(app.address, publicUrl);
+  return browse().open(asTheProxyHasIt, into ? undefined : (url) => url.includes('/signed-in?'));
 }
 
 async function ended({ child, said }: Login): Promise<[number, string]> {
@@ -82,7 +82,7 @@ test('at a terminal the browser is opened, and --no-browser opens none', { timeo
   vi.stubEnv('BROWSER', browser);
   const unopened = await waitingLogin();
   unopened.child.kill('SIGINT');
-  expect((await ended(unopened))[0]).toBe(130);
+  expect(await ended(unopened)).toEqual([130, expect.stringContaining('CANCELLED: Stopped; nobody was signed in.\n')]);
   await expect(readFile(opened)).rejects.toThrow('ENOENT');
 
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
@@ -137,4 +137,17 @@ test('a refused consent, a forgotten secret and a service without a provider are
   const nobody = await holdfastProcess(['login', '--url', local.address, '--no-browser']);
   expect([nobody.code, nobody.error]).toEqual([2, expect.stringContaining('Give the sign-in link')]);
   await local.close();
+});
+
+test('whom the service does not let in is told so where the command waits', { timeout: 60_000 }, async () => {
+  const closed = await startProviderApp({ SIGN_UP_POLICY: 'invited' });
+  closed.provider.account = ada;
+  const founder = await waitingLogin(closed);
+  await browseFrom(founder.address, true, closed);
+  expect((await ended(founder))[0]).toBe(0);
+  closed.provider.account = { ...ada, sub: 'eve-1', email: 'eve@example.com' };
+  const stranger = await waitingLogin(closed);
+  expect((await browseFrom(stranger.address, true, closed)).text).toContain('Not signed in');
+  expect(await ended(stranger)).toEqual([9, expect.stringContaining('Only people who were invited may sign up')]);
+  await closed.close();
 });

@@ -10,6 +10,10 @@ import { Loopback, type SignInAnswer } from './loopback.ts';
 import { signInFrom } from './token-keeper.ts';
 
 const patienceMinutes = 5;
+const refusals: Readonly<Record<string, string>> = {
+  access_denied: 'The consent was refused.',
+  sign_up_closed: 'Only people who were invited may sign up at this service.',
+};
 const codePattern = /^hfc_[\w-]+$/;
 
 /**
@@ -56,8 +60,9 @@ async function answered(loopback: Loopback, signal: AbortSignal): Promise<SignIn
   const terminal = createInterface({ input: process.stdin });
   try {
     return await new Promise<SignInAnswer>((resolve, reject) => {
-      over.addEventListener('abort', () => reject(tooLate()), { once: true });
-      if (over.aborted) reject(tooLate());
+      const giveUp = () => reject(signal.aborted ? interrupted() : tooLate());
+      over.addEventListener('abort', giveUp, { once: true });
+      if (over.aborted) giveUp();
       loopback.answer.then(resolve);
       terminal.on('line', (line) => {
         const pasted = line.trim();
@@ -74,8 +79,14 @@ async function answered(loopback: Loopback, signal: AbortSignal): Promise<SignIn
 
 function codeOf({ code, error }: SignInAnswer): string {
   if (code !== undefined) return code;
-  const said = error === 'access_denied' ? 'The consent was refused.' : `The identity provider said ${error}.`;
-  throw new CommandFailure('UNAUTHORIZED', said, { exit: exitCode.refused });
+  const word = (error ?? '').replaceAll(/[^\w.-]/g, '');
+  throw new CommandFailure('UNAUTHORIZED', refusals[word] ?? `The sign-in ended with ${word}.`, {
+    exit: exitCode.refused,
+  });
+}
+
+function interrupted(): CommandFailure {
+  return new CommandFailure('CANCELLED', 'Stopped; nobody was signed in.', { exit: exitCode.cancelled });
 }
 
 function tooLate(): CommandFailure {

@@ -73,7 +73,7 @@ export class Loopback {
       response.writeHead(404).end(page('Not this sign-in', 'Start again with <code>holdfast login</code>.'));
       return;
     }
-    const text = 'You can close this window: the terminal goes on.';
+    const text = 'You can close this window: the terminal says the rest.';
     response.once('close', () => heard(answer));
     response.end(page(answer.error === undefined ? 'Thank you' : 'Not signed in', text));
   }

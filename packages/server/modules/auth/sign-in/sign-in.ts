@@ -13,7 +13,7 @@ import type { IdentityProvider } from './identity-provider.ts';
 import { boundCode, issueExchangeCode, redeemCode } from './one-time-code-store.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
 import { isLoopback, requireRedirectUri } from './redirect-uri.ts';
-import { type ReturnWish, random, type SignInFlows } from './sign-in-flows.ts';
+import { type ReturnWish, random, type SignInFlow, type SignInFlows } from './sign-in-flows.ts';
 import { requireSignUp, type SignUpPolicy } from './sign-up-policy.ts';
 
 export interface SignInOptions {
@@ -90,7 +90,11 @@ export class SignIn {
         location: returning(flow, flow.redirectUri, { error: query.error ?? 'invalid_request' }),
       };
     }
-    const user = await this.#keep(await provider.finish(this.#answered(query), flow));
+    const user = await provider
+      .finish(this.#answered(query), flow)
+      .then((identity) => this.#keep(identity))
+      .catch((error: unknown) => ({ location: refusalOf(error, flow) }));
+    if ('location' in user) return { kind: 'return', location: user.location };
     if (flow.redirectUri === null) {
       return { kind: 'session', tokens: await this.#options.sessions.start(user, origin, 'provider') };
     }
@@ -153,6 +157,13 @@ export class SignIn {
     }
     return url;
   }
+}
+
+/** A program that waits on the person's machine hears that it waits in vain; everybody else reads it in the browser. */
+function refusalOf(error: unknown, flow: SignInFlow): string {
+  if (!(error instanceof Problem) || flow.redirectUri === null || !isLoopback(flow.redirectUri)) throw error;
+  const { reason } = error.details ?? {};
+  return returning(flow, flow.redirectUri, { error: typeof reason === 'string' ? reason : error.code });
 }
 
 function returning({ returnState }: ReturnWish, address: string, answer: Record<string, string>): string {
