@@ -37,6 +37,12 @@ export function parseInstant(text: string): Instant | undefined {
   return instantFromParts(milliseconds / 1000, Number(fraction.padEnd(9, '0')));
 }
 
+/** Evenly chosen, the last one always among them. */
+export function thinnedInstants(instants: readonly Instant[], most: number): readonly Instant[] {
+  const step = Math.ceil(instants.length / most);
+  return step <= 1 ? instants : instants.filter((_, index) => (instants.length - 1 - index) % step === 0);
+}
+
 export function instantFromDate(date: Date): Instant {
   return instantFromParts(Math.floor(date.getTime() / 1000), date.getUTCMilliseconds() * 1_000_000);
 }

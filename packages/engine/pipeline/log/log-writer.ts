@@ -10,7 +10,7 @@ import { formatVersion, segmentContent } from '../../format/segment-header.ts';
 import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import type { ChangeBatch } from '../../ports/change-capture.ts';
 import type { Scope } from '../../ports/document-source.ts';
-import type { Instant } from '../../ports/instant.ts';
+import { type Instant, thinnedInstants } from '../../ports/instant.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import type { LogStretch } from './log-coverage.ts';
 import { contentsOf, type LogSegment, sortedByPath } from './log-segment.ts';
@@ -84,7 +84,13 @@ export class LogWriter {
       return null;
     }
     const data = sortedByPath(batch.records, this.#options.context.database);
-    const stretch = { coveredFrom, coveredThrough: batch.coveredThrough, marks: thin(marks), gap: batch.gap ?? null };
+    const stretch = {
+      coveredFrom,
+      coveredThrough: batch.coveredThrough,
+      // Leaving marks out only makes a weaker promise.
+      marks: thinnedInstants(marks, marksPerSegmentMax),
+      gap: batch.gap ?? null,
+    };
     const segment = await this.#write(data, stretch);
     this.#quiet = undefined;
     return segment;
@@ -112,10 +118,4 @@ export class LogWriter {
     this.#sequence += 1;
     return { ...stretch, key, sequence: descriptor.sequence, ...contents, storedBytes: storedBytesOf(descriptor) };
   }
-}
-
-/** Leaving marks out only makes a weaker promise; the last one stays. */
-function thin(marks: readonly Instant[]): readonly Instant[] {
-  const step = Math.ceil(marks.length / marksPerSegmentMax);
-  return step <= 1 ? marks : marks.filter((_, index) => (marks.length - 1 - index) % step === 0);
 }

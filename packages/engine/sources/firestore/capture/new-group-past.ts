@@ -3,7 +3,7 @@
  * came and went, and earlier versions, are read from the database as of the marks of that time, as far as it is little.
  */
 
-import { type Instant, type ReadOptions, recordKind } from '../../../ports/index.ts';
+import { type Instant, type ReadOptions, recordKind, thinnedInstants } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { countGroup } from '../scan/count.ts';
 import { type Change, deleteChange } from './changes.ts';
@@ -42,7 +42,7 @@ export async function pastOfNewGroups(client: FirestoreClient, request: NewGroup
     for (const path of before) if (!now.has(path)) changes.push(deleteChange(client.name(path), at));
     before = now;
   };
-  for (const mark of thinned(request.marks)) {
+  for (const mark of thinnedInstants(request.marks, marksMax)) {
     const there = await namesAt(client, groups, { ...reads, readTime: mark }, left);
     if (there === undefined) continue;
     left -= there.length;
@@ -73,11 +73,6 @@ async function namesAt(
     if (count > 0) names.push(...(await namesOfGroup(client, group, reads)));
   }
   return names;
-}
-
-function thinned(marks: readonly Instant[]): readonly Instant[] {
-  const step = Math.ceil(marks.length / marksMax);
-  return step <= 1 ? marks : marks.filter((_, index) => (marks.length - 1 - index) % step === 0);
 }
 
 function versionKey({ path, at }: NameAndTime): string {
