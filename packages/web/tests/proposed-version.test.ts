@@ -58,6 +58,27 @@ describe.skipIf(!hasChromium)('the version that a document page proposes', () =>
     expect(await proposal()).toEqual(['good']);
   });
 
+  test('is no invitation where it holds what stands there already', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bikes/only').set({ gear: 'only' });
+    const backupId = await shop.backUp('incremental');
+    await shop.documents.doc('bikes/only').delete();
+    const to = `/o/${shop.slug}/projects/${shop.projectId}/documents/bikes/only`;
+    const colours = () =>
+      Promise.all(
+        [page.getByRole('link', { name: 'Restore this version…' }), page.getByRole('button', { name: 'JSON' })].map(
+          (one) => one.evaluate((element) => getComputedStyle(element).backgroundColor),
+        ),
+      );
+    await page.goto(to);
+    await page.getByText('Restoring brings the document back').waitFor();
+    expect(new Set(await colours()).size).toBe(2);
+    await restore({ backupId, documentIds: ['bikes/only'] });
+    await page.goto(to);
+    await page.getByText('Restoring changes no field').waitFor();
+    expect(new Set(await colours()).size).toBe(1);
+  });
+
   test('is the good one after an accident that writes what an older version held', async () => {
     await write('good');
     await shop.backUp('incremental');

@@ -29,9 +29,12 @@ interface HeadProps {
   restoreTo: string | undefined;
   /** The project refuses us: into it nothing can be written. */
   isRefused: boolean;
+  /** It holds what stands there now: nothing would come back. */
+  isSame: boolean;
 }
 
-export function DocumentHead({ projectId, path, then, thenFields, start, restoreTo, isRefused, ...known }: HeadProps) {
+export function DocumentHead(props: HeadProps) {
+  const { projectId, path, then, thenFields, start, restoreTo, isRefused, isSame, ...known } = props;
   const zone = useZone();
   const canRestore = useCan('member');
   const { has, toggle } = useBasket(useWorkplace().organization.id);
@@ -69,7 +72,7 @@ export function DocumentHead({ projectId, path, then, thenFields, start, restore
         </Button>
       )}
       {restoreTo && canRestore && (
-        <LinkButton kind={isRefused ? 'secondary' : 'primary'} icon={RotateCcw} to={restoreTo}>
+        <LinkButton kind={isRefused || isSame ? 'secondary' : 'primary'} icon={RotateCcw} to={restoreTo}>
           {isRefused ? t.document.restoreElsewhere : t.document.restoreThis}
         </LinkButton>
       )}

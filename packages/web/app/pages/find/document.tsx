@@ -7,7 +7,7 @@ import { countChanges, DocumentDiff } from '../../components/document-diff.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { useIsWide } from '../../components/use-is-phone.ts';
 import { formatClock, formatDateTime } from '../../format/times.ts';
-import { linksInto } from '../../format/values.ts';
+import { isSameDocument, linksInto } from '../../format/values.ts';
 import type { RestoreStart } from '../../paths.ts';
 import { useKeys } from '../../shell/keys.ts';
 import { usePageTitle } from '../../shell/page-title.tsx';
@@ -144,6 +144,7 @@ function Shown(props: ShownProps) {
         start={start}
         restoreTo={restoreTo}
         isRefused={isRefused}
+        isSame={isRead && !isUnknown && isSameDocument(thenFields.data, nowFields.data)}
       />
       <VersionLine projectId={projectId} versions={versions} then={then} readAtMs={readAtMs} />
       <div className="grid flex-1 md:grid-cols-[216px_minmax(0,1fr)] xl:grid-cols-[264px_minmax(0,1fr)]">
