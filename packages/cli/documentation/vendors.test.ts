@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { shellBlock } from '../../server/testing/documentation.ts';
+import { fences, shellBlock } from '../../server/testing/documentation.ts';
 import { blocksNotRun } from './testing/who-runs.ts';
 
 /** Commands that need an account or a machine of somebody else's, read by the programs themselves where they are installed. */
@@ -82,6 +82,14 @@ const lines = Object.keys(blocksNotRun).flatMap((place) => {
     .split('\n')
     .filter((line) => line !== 'npm start')
     .map((line) => [place, line.replace(/^sudo /, '')] as const);
+});
+
+test('the unit of docs/firebase.md is one that systemd knows', { timeout: 60_000 }, async ({ skip }) => {
+  if (!isInstalled('systemd-analyze')) skip('systemd is not installed here');
+  const unit = fences('docs/firebase.md').find(({ language }) => language === 'ini');
+  await writeFile(join(folder, 'holdfast.service'), `${unit?.lines.join('\n')}\n`);
+  const { text } = await run('systemd-analyze verify ./holdfast.service');
+  expect(text).not.toMatch(/Unknown|Failed to parse|Invalid/);
 });
 
 describe('a command that no test can carry out', () => {
