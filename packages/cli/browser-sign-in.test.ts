@@ -69,6 +69,7 @@ test('a person signs in with the browser of this machine, and reads there that i
   expect([page.status, page.text]).toEqual([200, expect.stringContaining('You can close this window')]);
   expect(page.headers.get('cache-control')).toBe('no-store');
   expect(await ended(login)).toEqual([0, expect.stringContaining(ada.email)]);
+  expect(login.said()).toContain('`holdfast organization create <name>` founds one');
   const kept = JSON.parse(await readFile(join(folder, 'config', 'config.json'), 'utf8'));
   expect(kept).toMatchObject({ url: house.app.address, refreshToken: expect.any(String) });
   expect((await holdfast('whoami')).out).toContain(ada.email);

@@ -46,6 +46,10 @@ export function loginCommand(): Command {
           if (wanted !== undefined && organizationId === undefined) throw wrongUsage(`You do not belong to ${wanted}.`);
           showIdentity({ ...identity, url: signIn.url, organizationId: organizationId ?? null }, options);
           if (!options.json) process.stderr.write(`Kept in ${configPath()}\n`);
+          if (!options.json && identity.organizations.length === 0)
+            process.stderr.write(
+              'You belong to no organization yet: `holdfast organization create <name>` founds one.\n',
+            );
         }),
     );
 }
