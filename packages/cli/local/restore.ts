@@ -16,6 +16,7 @@ import {
   viewOfChain,
   type WriteGuard,
   wholeDatabase,
+  withAllBelow,
 } from '@holdfast/engine';
 import { type Command, Option } from 'commander';
 import { CommandFailure } from '../command-failure.ts';
@@ -24,6 +25,7 @@ import { exitCode } from '../exit-codes.ts';
 import { countOf, formatCount, printJson, printLine } from '../output.ts';
 import { documentPaths } from '../paths.ts';
 import { ProgressBar } from '../progress.ts';
+import { belowOption, requireDocuments } from '../service/restore/restore-body.ts';
 import { latestArgument } from './latest.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
@@ -33,6 +35,7 @@ import { chainOf, type Session, withSession } from './session.ts';
 interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions, ConfirmOptions {
   readonly mode: MergeMode;
   readonly documents?: string[];
+  readonly below?: boolean;
   readonly deleteExtra?: boolean;
   readonly dryRun?: boolean;
   readonly rampUp: boolean;
@@ -50,6 +53,7 @@ export function restoreCommand(): Command {
         .default('overwrite'),
     )
     .option('--documents <paths...>', 'only these documents', documentPaths)
+    .option(...belowOption)
     .option('--delete-extra', 'delete what the backup does not have, within the chosen collections')
     .option('--dry-run', 'count what would be done and do nothing')
     .option('--no-ramp-up', 'write at full speed at once')
@@ -68,7 +72,7 @@ async function restore(session: Session, reference: string, options: RestoreOpti
   try {
     if (options.authUsers) requireUsers(chain.at(-1)!);
     const view = viewOfChain(chain);
-    const scope = chosenScope(view, options);
+    const scope = await chosenScope(view, options, session.signal);
     // A collection that the backup covers and that is empty in it may well be named to be emptied.
     if (scope.documents || !options.deleteExtra) await requireInBackup(view, scope, session.signal);
     if (options.dryRun) await preview(session, view, scope, database, options);
@@ -88,15 +92,17 @@ function requireUsers({ backupId, body }: BackupReader): void {
 }
 
 /** One scope for what is put, deleted and counted: what was asked, within what the backup covers. */
-function chosenScope(view: View, options: RestoreOptions): Scope {
+async function chosenScope(view: View, options: RestoreOptions, signal: AbortSignal): Promise<Scope> {
+  requireDocuments(options);
   const asked = scopeOf(options);
   const collections = asked.collections === 'all' ? undefined : asked.collections;
   const scope = restoreScope(view.body?.scope ?? wholeDatabase, {
     deleteExtra: options.deleteExtra === true,
     collections,
     documents: options.documents,
-    includeSubcollections: options.subcollections === false ? false : undefined,
+    includeSubcollections: options.below ? true : options.subcollections === false ? false : undefined,
   });
+  if (options.below && scope.documents) return withAllBelow(view, scope.documents, { signal });
   return { ...scope, excludeCollections: [...new Set([...scope.excludeCollections, ...asked.excludeCollections])] };
 }
 
@@ -142,7 +148,7 @@ async function write(
       const { delete: count } = await counted(session, view, scope, database, options);
       return `Delete ${countOf(count, 'document')} from ${source.database} that are not restored?`;
     }, options);
-  const total = options.documents?.length ?? view.body?.counts.documents ?? 0;
+  const total = scope.documents?.length ?? view.body?.counts.documents ?? 0;
   const bar = new ProgressBar('Restoring', options);
   const readTime = await source.snapshotTime();
   const how = {

@@ -85,7 +85,7 @@ export const restore = z
       .nullable(),
     items: z.array(restoredItem).max(1000).nullable().describe('The basket, for a restore of one.'),
     includeAuthUsers: z.boolean(),
-    includeSubcollections: z.boolean().describe('Always false for a restore of single documents.'),
+    includeSubcollections: z.boolean().describe('For single documents: whether what lies below them comes with them.'),
     rewriteReferences: z.boolean(),
     deleteExtra: z.boolean(),
     startedBy: text({ max: 320 }).nullable().describe('Who asked for it; null where that was not kept.'),
@@ -144,7 +144,9 @@ const restoreOptions = z.strictObject({
   includeSubcollections: z
     .boolean()
     .optional()
-    .describe('Absent: what the backup has. Single documents come without what lies below them: false, or absent.'),
+    .describe(
+      'Absent: what the backup has. Single documents (`documentIds`) bring what lies below them only with `true`.',
+    ),
   safetyBackup: z
     .boolean()
     .default(true)
@@ -197,7 +199,7 @@ function sameEntries(a: readonly string[], b: readonly string[]): boolean {
   return new Set(a).size === new Set(b).size && a.every((entry) => b.includes(entry));
 }
 
-const documentsAlone = 'single documents are restored without what lies below them: name their collections for that';
+const documentsAlone = 'each of the items is one document: name what lies below it too, or restore with documentIds';
 
 /** A basket names everything itself. */
 function checkBasket(value: z.infer<typeof requestFields>, fault: (field: string, message: string) => void): void {
@@ -225,7 +227,6 @@ export const startRestoreRequest = requestFields.superRefine((value, context) =>
   }
   const named = collections ?? options.collections;
   const oneCollection = named?.length === 1 && named[0] !== '*';
-  if (documentIds && options.includeSubcollections) fault('options.includeSubcollections', documentsAlone);
   if (documentIds?.some((id) => !id.includes('/')) && !oneCollection) {
     fault('documentIds', 'bare ids need exactly one collection; otherwise give paths such as users/ada');
   }

@@ -5,7 +5,7 @@ import { collectionPaths, documentPaths } from '../../paths.ts';
 import { type WaitOptions, withWait } from '../options.ts';
 import { projectIdOf } from '../references.ts';
 import { confirmDeleteExtra, finishRestore } from '../restore/finish.ts';
-import { type RestoreChoice, restoreBody } from '../restore/restore-body.ts';
+import { belowOption, type RestoreChoice, restoreBody } from '../restore/restore-body.ts';
 import { withService } from '../session.ts';
 import { momentCommand } from './look.ts';
 
@@ -18,6 +18,7 @@ export function restoreCommand(): Command {
     .option('-t, --target <project>', 'into this project; absent: the project itself')
     .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
     .option('--documents <paths...>', 'only these documents', documentPaths)
+    .option(...belowOption)
     .addOption(
       new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
     )

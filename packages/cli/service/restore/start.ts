@@ -8,7 +8,7 @@ import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 import { confirmDeleteExtra, finishRestore } from './finish.ts';
-import { type RestoreChoice, restoreBody } from './restore-body.ts';
+import { belowOption, type RestoreChoice, restoreBody } from './restore-body.ts';
 
 interface StartOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
   readonly subcollections: boolean;
@@ -22,6 +22,7 @@ export function startCommand(): Command {
     .option('-t, --target <project>', 'into this project; absent: where the backup comes from')
     .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
     .option('--documents <paths...>', 'only these documents', documentPaths)
+    .option(...belowOption)
     .addOption(
       new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
     )

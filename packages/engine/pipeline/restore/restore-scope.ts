@@ -14,18 +14,19 @@ export interface AskedScope {
 
 /**
  * The one scope of a restore, for its puts, its deletes, its preview and its safety backup: what was asked, within what the
- * backup covers. VALIDATION_ERROR where more is asked than the backup can answer for.
+ * backup covers. VALIDATION_ERROR where more is asked than the backup can answer for. What lies below named documents is
+ * found by `withAllBelow`.
  */
 export function restoreScope(backup: Scope, asked: AskedScope): Scope {
   if (backup.documents !== undefined && asked.deleteExtra)
     throw wider('options.deleteExtra', 'the backup holds single documents and knows nothing of the others');
   if (asked.documents !== undefined && asked.deleteExtra) throw nothingExtra();
+  if (asked.includeSubcollections === true && !backup.includeSubcollections && backup.documents === undefined)
+    throw wider('options.includeSubcollections', 'the backup was made without subcollections');
   if (asked.documents !== undefined) {
     requireNamed(asked.documents, asked.collections);
     return documentsScope(asked.documents);
   }
-  if (asked.includeSubcollections === true && !backup.includeSubcollections && backup.documents === undefined)
-    throw wider('options.includeSubcollections', 'the backup was made without subcollections');
   const includeSubcollections = asked.includeSubcollections ?? backup.includeSubcollections;
   if (asked.collections === undefined)
     return backup.documents === undefined ? { ...backup, includeSubcollections } : backup;

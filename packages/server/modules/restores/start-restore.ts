@@ -168,9 +168,10 @@ function newRestore(
     ...(subcollections === undefined ? {} : { includeSubcollections: subcollections }),
   });
   const { backupId, pointInTime, items, projectId } = what;
-  const isOfDocuments = documentPaths !== null || items !== null;
   const takesSubcollections =
-    !isOfDocuments && (subcollections ?? (scope.documents !== undefined || scope.includeSubcollections));
+    documentPaths === null && items === null
+      ? (subcollections ?? (scope.documents !== undefined || scope.includeSubcollections))
+      : subcollections === true;
   return {
     id: ids.next('rst', caller.origin.newId),
     organizationId: caller.organization.id,
@@ -188,6 +189,7 @@ function newRestore(
     documentPaths,
     includeAuthUsers: options.includeAuthUsers ?? (what.hasAuthUsers && !documentPaths && !collections),
     includeSubcollections: takesSubcollections,
+    takesBelow: documentPaths !== null && takesSubcollections,
     safetyBackup: options.safetyBackup,
     rewriteReferences: options.rewriteReferences,
     deleteExtra,

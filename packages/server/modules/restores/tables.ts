@@ -116,6 +116,8 @@ export const restores = pgTable(
     documentPaths: jsonb('document_paths').$type<string[]>(),
     includeAuthUsers: boolean('include_auth_users').notNull(),
     includeSubcollections: boolean('include_subcollections').notNull(),
+    /** With named documents: what lies below them too. */
+    takesBelow: boolean('takes_below').notNull().default(false),
     safetyBackup: boolean('safety_backup').notNull(),
     rewriteReferences: boolean('rewrite_references').notNull(),
     deleteExtra: boolean('delete_extra').notNull(),

@@ -64,7 +64,8 @@ const isNamed = (collection: string, name: string) => {
 };
 
 export function isPart(part: Part, path: string): boolean {
-  if (part.documents) return part.documents.includes(path);
+  if (part.documents)
+    return part.documents.some((one) => one === path || (part.includeSubcollections && path.startsWith(`${one}/`)));
   const above = collectionsAbove(path);
   if (part.excludeCollections?.some((name) => above.some((collection) => isNamed(collection, name)))) return false;
   if (!part.collections || part.collections[0] === '*')

@@ -39,7 +39,10 @@ function refusalOf(backup: BackupFact, { asked, deleteExtra, mergeMode: _ }: Res
 
 /** Something was asked for by name that the backup does not hold. */
 function isMissing(backup: BackupFact, { asked, deleteExtra }: RestoreStep): boolean {
-  if (asked.documents) return asked.documents.some((path) => !backup.documents.has(path));
+  if (asked.documents)
+    return asked.documents.some(
+      (path) => ![...backup.documents.keys()].some((held) => isPart({ ...asked, documents: [path] }, held)),
+    );
   if (deleteExtra) return false;
   const named = asked.collections ?? [];
   const held = [...backup.documents.keys()].filter((path) => isAsked(backup.part, asked, path));

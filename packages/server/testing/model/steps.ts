@@ -162,7 +162,10 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
       { includeSubcollections: canMisbehave },
       { includeSubcollections: false },
     ),
-    fc.record({ documents: fc.uniqueArray(path, { minLength: 1, maxLength: 3 }) }),
+    fc.record(
+      { documents: fc.uniqueArray(path, { minLength: 1, maxLength: 3 }), includeSubcollections: fc.constant(true) },
+      { requiredKeys: ['documents'] },
+    ),
   );
   const restoring = fc.record({
     do: fc.constant('restore' as const),

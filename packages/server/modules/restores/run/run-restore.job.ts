@@ -102,7 +102,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     if (row.undoOf !== null) return await runUndo(context, meter, row.undoOf, firestore, signal);
     source = await openRestoreSource(context, row, signal);
     await meter.setPhase('Decrypting');
-    const scope = row.scope ?? scopeOfRestore(row, source);
+    const scope = row.scope ?? (await scopeOfRestore(row, source, signal));
     await meter.setPhase('Decompressing');
     const measured = await measureRestore(source.view, scope, row, {
       signal,

@@ -1,4 +1,4 @@
-import { isEngineError, restoreScope, type Scope } from '@holdfast/engine';
+import { documentsScope, isEngineError, restoreScope, type Scope, withAllBelow } from '@holdfast/engine';
 import { invalid } from '../../../platform/problem.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
@@ -15,11 +15,22 @@ export function askedScope(covered: Scope, asked: Asked): Scope {
       deleteExtra: asked.deleteExtra,
     });
   } catch (error) {
-    if (!isEngineError(error, 'VALIDATION_ERROR')) throw error;
-    throw invalid(String(error.details.field), String(error.details.reason));
+    throw asProblem(error);
   }
 }
 
-export function scopeOfRestore(row: RestoreRow, { scope }: RestoreSource): Scope {
-  return row.items ? scope : askedScope(scope, row);
+function asProblem(error: unknown): never {
+  if (!isEngineError(error, 'VALIDATION_ERROR') || error.details.field === undefined) throw error;
+  throw invalid(String(error.details.field), String(error.details.reason));
+}
+
+export async function scopeOfRestore(
+  row: RestoreRow,
+  { scope, view }: RestoreSource,
+  signal: AbortSignal,
+): Promise<Scope> {
+  if (row.items) return scope;
+  const { documents, ...others } = askedScope(scope, row);
+  if (documents === undefined) return others;
+  return row.takesBelow ? withAllBelow(view, documents, { signal }).catch(asProblem) : documentsScope(documents);
 }

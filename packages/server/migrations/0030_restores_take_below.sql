@@ -1,0 +1,1 @@
+ALTER TABLE "restores" ADD COLUMN "takes_below" boolean DEFAULT false NOT NULL;
