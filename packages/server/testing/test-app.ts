@@ -99,7 +99,7 @@ export async function startTestApp(
     close: async () => {
       await stop();
       await database.drop();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
 }

@@ -7,6 +7,8 @@ export interface RestoreStart {
   /** One document by its path, whatever characters it holds; several, one in each line. */
   document?: string | undefined;
   documents?: string | undefined;
+  /** And all that lies below them. */
+  below?: '1' | undefined;
   basket?: '1' | undefined;
   /** Into which project, how, and whether what was not there is removed. */
   target?: string | undefined;

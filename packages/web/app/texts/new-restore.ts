@@ -25,6 +25,8 @@ export const newRestore = {
   tooMany: (most: number) => `At most ${formatCount(most)} collections at once. Choose fewer, or everything in it.`,
   documentsLabel: 'Paths of documents, one per line',
   withSub: 'with their subcollections',
+  below: 'And everything below them: their subcollections, to the last level',
+  withBelow: (documents: string) => `${documents} and everything below`,
   same: 'The same database',
   other: 'Another project',
   target: 'Into',

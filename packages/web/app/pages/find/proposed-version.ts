@@ -89,11 +89,12 @@ export function restoreOf(restores: readonly Restore[], { at }: Version, path: s
 }
 
 /** What an undo takes back is told by the restore it undoes. */
-function isAbout({ undoOf, items, documentIds, collections }: Restore, path: string): boolean {
+function isAbout({ undoOf, items, documentIds, collections, ...restore }: Restore, path: string): boolean {
   if (undoOf !== null) return true;
   if (items) return items.some((item) => item.path === path);
   // Bare ids stand beside the one collection they lie in.
-  if (documentIds) return documentIds.some((id) => path === id || path.endsWith(`/${id}`));
+  const isBelow = (id: string) => restore.includeSubcollections && path.startsWith(`${id}/`);
+  if (documentIds) return documentIds.some((id) => path === id || path.endsWith(`/${id}`) || isBelow(id));
   return !collections || collections.some((name) => name === '*' || path.startsWith(`${name}/`));
 }
 

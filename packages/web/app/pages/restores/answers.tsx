@@ -76,6 +76,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
         collections: undefined,
         document: undefined,
         documents: undefined,
+        below: undefined,
         version: undefined,
         step: 'what',
         ...change,
@@ -140,6 +141,7 @@ export function WhichStep({ plan, onDone }: StepProps) {
   );
   const [given] = useState(() => plan.documents.join('\n'));
   const [documents, setDocuments] = useState(given);
+  const [below, setBelow] = useState(plan.below);
   const [, setSearch] = useSearch();
   const inBackup = useGrowing(
     'listBackupCollections',
@@ -153,16 +155,17 @@ export function WhichStep({ plan, onDone }: StepProps) {
   );
   const tree = plan.at === undefined ? inBackup : asOfThen;
   const [chosen, setChosen] = useState<readonly string[]>(plan.collections);
-  const answerOf = (now: { which: Which; chosen: readonly string[]; documents: string }): Change => ({
+  const answerOf = (now: { which: Which; chosen: readonly string[]; documents: string; below: boolean }): Change => ({
     collections: now.which === 'some' ? now.chosen.join('\n') : undefined,
+    below: now.which === 'docs' && now.below ? '1' : undefined,
     ...(now.which === 'docs'
       ? { extra: undefined, ...(now.documents === given ? {} : { document: undefined, documents: now.documents }) }
       : { document: undefined, documents: undefined }),
   });
   // What is chosen stands in the entry of this very question, so that Back finds it.
   const keep = (change: Partial<Parameters<typeof answerOf>[0]>) =>
-    void setSearch({ ...answerOf({ which, chosen, documents, ...change }), step: 'which' }, { replace: true });
-  const go = () => onDone(answerOf({ which, chosen, documents }));
+    void setSearch({ ...answerOf({ which, chosen, documents, below, ...change }), step: 'which' }, { replace: true });
+  const go = () => onDone(answerOf({ which, chosen, documents, below }));
   return (
     <div className="max-w-xl">
       <Heading title={t.newRestore.steps.which} />
@@ -204,6 +207,15 @@ export function WhichStep({ plan, onDone }: StepProps) {
               }}
             />
           </Field>
+          <Checkbox
+            label={t.newRestore.below}
+            checked={below}
+            onChange={(event) => {
+              setBelow(event.target.checked);
+              keep({ below: event.target.checked });
+            }}
+            className="mt-3"
+          />
         </div>
       )}
       <Continue

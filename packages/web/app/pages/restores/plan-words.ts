@@ -43,12 +43,14 @@ export function usePlanWords(plan: Plan): PlanWords {
   const target = projects.find(({ id }) => id === (plan.targetProjectId ?? sourceId));
   const snapshotTime = backup.data?.snapshotTime ?? undefined;
   const at = plan.at ?? plan.version ?? snapshotTime;
+  const documents =
+    plan.documents.length === 1 ? (plan.documents[0] ?? '') : t.restores.documents(plan.documents.length);
   const which = plan.isBasket
     ? t.newRestore.basket(basket.items.length)
     : plan.documents.length > 0
-      ? plan.documents.length === 1
-        ? (plan.documents[0] ?? '')
-        : t.restores.documents(plan.documents.length)
+      ? plan.below
+        ? t.newRestore.withBelow(documents)
+        : documents
       : plan.collections.length > 0
         ? t.newRestore.collections(plan.collections)
         : t.newRestore.all;

@@ -11,6 +11,8 @@ export interface Plan {
   readonly at: string | undefined;
   readonly collections: readonly string[];
   readonly documents: readonly string[];
+  /** All that lies below the documents comes with them. */
+  readonly below: boolean;
   readonly isBasket: boolean;
   readonly targetProjectId: string | undefined;
   readonly mode: MergeMode;
@@ -35,6 +37,7 @@ export function planOf(search: Readonly<Record<string, string | undefined>>): Pl
     at: search.at,
     collections: (search.collections ?? '').split('\n').filter(Boolean),
     documents: search.document === undefined ? lines(search.documents) : [search.document],
+    below: search.below === '1',
     isBasket: search.basket === '1',
     targetProjectId: search.target,
     mode: search.mode === 'merge' || search.mode === 'skip_existing' ? search.mode : 'overwrite',
@@ -51,6 +54,7 @@ export function bodyOf(plan: Plan, basket: Basket, dryRun: boolean): RestoreBody
     mergeMode: plan.mode,
     dryRun,
     ...(plan.deleteExtra && !plan.isBasket && plan.documents.length === 0 ? { deleteExtra: true } : {}),
+    ...(plan.below && !plan.isBasket && plan.documents.length > 0 ? { includeSubcollections: true } : {}),
     ...(plan.safety ? {} : { safetyBackup: false }),
     ...(plan.users === undefined ? {} : { includeAuthUsers: plan.users }),
   };
@@ -86,4 +90,4 @@ export const isComplete = (plan: Plan, basket: Basket) =>
     : plan.backupId !== undefined || (plan.at !== undefined && plan.projectId !== undefined);
 
 /** A handful of named documents: nothing else is touched, so one button is enough. */
-export const isSmall = (plan: Plan) => plan.isBasket || plan.documents.length > 0;
+export const isSmall = (plan: Plan) => plan.isBasket || (plan.documents.length > 0 && !plan.below);

@@ -264,6 +264,7 @@ function startOf(restore: Restore): RestoreStart {
     backupId: backupId ?? undefined,
     collections: collections?.[0] === '*' ? undefined : collections?.join('\n'),
     ...(documentIds?.length === 1 ? { document: documentIds[0] } : { documents: documentIds?.join('\n') }),
+    below: documentIds && restore.includeSubcollections ? '1' : undefined,
     target: targetProjectId === restore.projectId ? undefined : targetProjectId,
     mode: mergeMode === 'overwrite' ? undefined : mergeMode,
     extra: restore.deleteExtra ? '1' : undefined,

@@ -10,8 +10,11 @@ export const isRunning = (restore: Restore) => restore.status === 'running' || r
 export function whatOf(restore: Restore): string {
   if (restore.undoOf) return t.restores.anUndo;
   if (restore.items?.length) return t.restores.documents(restore.items.length);
-  if (restore.documentIds?.length === 1) return restore.documentIds[0] ?? '';
-  if (restore.documentIds) return t.restores.documents(restore.documentIds.length);
+  if (restore.documentIds) {
+    const [first = '', ...others] = restore.documentIds;
+    const documents = others.length === 0 ? first : t.restores.documents(restore.documentIds.length);
+    return restore.includeSubcollections ? t.newRestore.withBelow(documents) : documents;
+  }
   if (!restore.collections || restore.collections[0] === '*') return t.restores.everything;
   return t.newRestore.collections(restore.collections);
 }
