@@ -109,6 +109,25 @@ test('latest is the newest whole backup of the database that is meant, and asks 
   expect(found).toMatchObject({ hasMore: true, documents: { length: 3 } });
 });
 
+test('a document is restored with everything below it, and nothing beside it', { timeout: 60_000 }, async () => {
+  const lines = (await holdfast('export', 'latest:shop', ...key())).out.trimEnd().split('\n');
+  const paths = lines.map((line) => (JSON.parse(line) as { name: string }).name.split('/documents/')[1]!);
+  const document = paths
+    .find((path) => path.split('/').length > 3)!
+    .split('/')
+    .slice(0, 2)
+    .join('/');
+  const target = ['--project', 'empty', '--documents', document];
+  const alone = paths.filter((path) => path === document).length;
+  const below = paths.filter((path) => path === document || path.startsWith(`${document}/`)).length;
+  expect(below).toBeGreaterThan(alone);
+  expect((await json('restore', 'latest:shop', ...target, '--below', '--dry-run')).preview).toMatchObject({
+    create: below,
+    delete: 0,
+  });
+  expect(await json('restore', 'latest:shop', ...target, '--below')).toMatchObject({ written: below, failed: 0 });
+});
+
 test('an imported file is never the latest, and no increment stands on it', { timeout: 60_000 }, async () => {
   const store = ['--store', join(folder, 'with-import')];
   const own = await json('backup', '--project', 'shop', ...store);

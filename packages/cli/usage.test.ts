@@ -84,6 +84,8 @@ test.each([
   [['local', 'browse', 'latest', 'users/ada/', '--store', '.'], 'It must be the path of a collection or a document'],
   [['local', 'export', 'latest', '-c', 'users', 'users//', '--store', '.'], 'It must be the path of a collection'],
   [['local', 'restore', 'latest', '--documents', 'users/ada/', '--store', '.'], 'It must be the path of a document'],
+  [['restore', 'latest:Shop', '--below'], '--below belongs to --documents'],
+  [['pitr', 'restore', 'Shop', '--at', 'an hour ago', '--below'], '--below belongs to --documents'],
   [['backup', 'show', '..'], '".." cannot be part of a path.'],
   [['restore', 'show', '.'], '"." cannot be part of a path.'],
 ])('%j is wrong usage, told in a sentence', async (words, sentence) => {

@@ -36,14 +36,17 @@ const countFields = [
   'plainBytes',
 ] as const;
 
+const isHex = (value: unknown, digits: number) =>
+  typeof value === 'string' && value.length === digits && /^[0-9a-f]+$/.test(value);
+
 /** Descriptors come back from databases and from manifests; both are checked the same way. */
 export function parseDescriptor(given: unknown): SegmentDescriptor {
   const descriptor = given as Record<keyof SegmentDescriptor, unknown>;
   const isWhole =
     typeof descriptor === 'object' &&
     descriptor !== null &&
-    /^[0-9a-f]{32}$/.test(String(descriptor.id)) &&
-    /^[0-9a-f]{64}$/.test(String(descriptor.sha256)) &&
+    isHex(descriptor.id, 32) &&
+    isHex(descriptor.sha256, 64) &&
     typeof descriptor.firstPath === 'string' &&
     typeof descriptor.lastPath === 'string' &&
     countFields.every((field) => Number.isSafeInteger(descriptor[field]) && Number(descriptor[field]) >= 0) &&

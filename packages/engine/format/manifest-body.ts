@@ -95,7 +95,7 @@ export function parseManifestBody(given: unknown): ManifestBody {
     ['full', 'incremental', 'synthetic'].includes(body.type) &&
     isObject(body.counts) &&
     countNames.every((name) => isCount(body.counts[name])) &&
-    isObject(body.scope) &&
+    isScope(body.scope) &&
     (body.parent === null || (isText(body.parent?.backupId) && isText(body.parent.manifestSha256))) &&
     isListOf(body.shards, isShard) &&
     isListOf(body.ranges, isRange) &&
@@ -112,11 +112,23 @@ export function parseManifestBody(given: unknown): ManifestBody {
 const countNames = ['documents', 'puts', 'deletes', 'segments', 'plainBytes', 'storedBytes'] as const;
 
 const isText = (value: unknown): value is string => typeof value === 'string';
+const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function isListOf<Item>(values: readonly Item[], isOne: (value: Item) => boolean): boolean {
   return Array.isArray(values) && values.every((value) => isObject(value) && isOne(value as Item));
+}
+
+function isScope(scope: Scope): boolean {
+  if (!isObject(scope)) return false;
+  const { collections, excludeCollections, includeSubcollections, documents } = scope;
+  return (
+    (collections === 'all' || isTexts(collections)) &&
+    isTexts(excludeCollections) &&
+    typeof includeSubcollections === 'boolean' &&
+    (documents === undefined || isTexts(documents))
+  );
 }
 
 function isShard({ id, sha256, storedBytes, segments, firstPath, lastPath }: ShardDescriptor): boolean {

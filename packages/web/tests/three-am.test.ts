@@ -179,6 +179,23 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     expect(await read('bikes/one')).toEqual({ gear: 'good' });
   }, 150_000);
 
+  test('a document comes back with everything below it, in one restore', async () => {
+    const { page } = owner;
+    const below = ['shops/north', 'shops/north/bays/1', 'shops/north/bays/1/locks/2'];
+    for (const path of [...below, 'shops/south/bays/1']) await shop.documents.doc(path).set({ n: 1 });
+    const backupId = await shop.backUp();
+    for (const path of [...below, 'shops/south/bays/1']) await shop.documents.doc(path).delete();
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&document=shops%2Fnorth&step=which`);
+    await page.getByLabel(/^And everything below them/).check();
+    for (let step = 0; step < 3; step++)
+      await page.getByRole('button', { name: 'Continue', exact: true }).last().click();
+    await page.getByText('shops/north and everything below').first().waitFor();
+    await page.getByRole('button', { name: 'Restore 3 documents', exact: true }).click();
+    await page.getByRole('heading', { name: /^Restored shops\/north and everything below/ }).waitFor();
+    for (const path of below) expect(await read(path)).toEqual({ n: 1 });
+    expect(await read('shops/south/bays/1')).toBeUndefined();
+  });
+
   test('the palette leads from a path to its past, and from a time to that moment', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}`);

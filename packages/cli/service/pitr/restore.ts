@@ -1,11 +1,9 @@
-import { mergeModes } from '@holdfast/contract';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { type ConfirmOptions, withYes } from '../../confirm.ts';
-import { collectionPaths, documentPaths } from '../../paths.ts';
 import { type WaitOptions, withWait } from '../options.ts';
 import { projectIdOf } from '../references.ts';
 import { confirmDeleteExtra, finishRestore } from '../restore/finish.ts';
-import { belowOption, type RestoreChoice, restoreBody } from '../restore/restore-body.ts';
+import { type RestoreChoice, requireDocuments, restoreBody, withChoice } from '../restore/restore-body.ts';
 import { withService } from '../session.ts';
 import { momentCommand } from './look.ts';
 
@@ -14,20 +12,14 @@ interface RestoreOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
 }
 
 export function restoreCommand(): Command {
-  return withYes(withWait(momentCommand('restore', 'write a moment of a project, or parts of it, back')))
+  return withChoice(withYes(withWait(momentCommand('restore', 'write a moment of a project, or parts of it, back'))))
     .option('-t, --target <project>', 'into this project; absent: the project itself')
-    .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
-    .option('--documents <paths...>', 'only these documents', documentPaths)
-    .option(...belowOption)
-    .addOption(
-      new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
-    )
-    .option('--dry-run', 'count what would be done, wait for the counts, write nothing')
     .option('--delete-extra', 'delete what was not there then, within the chosen collections')
     .option('--no-safety-backup', 'do not first save what is about to be overwritten')
     .action(
       async (reference: string, options: RestoreOptions) =>
         await withService(options, async (service) => {
+          requireDocuments(options);
           const { client } = service;
           const { at, target } = options;
           const projectId = await projectIdOf(client, reference);

@@ -1,6 +1,8 @@
-import type { mergeModes } from '@holdfast/contract';
+import { mergeModes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
+import { type Command, Option } from 'commander';
 import { wrongUsage } from '../../command-failure.ts';
+import { collectionPaths, documentPaths } from '../../paths.ts';
 import { projectIdOf } from '../references.ts';
 
 /** What to write where and how, whether it comes from a backup or from a moment. */
@@ -17,13 +19,24 @@ export interface RestoreChoice {
 
 export const belowOption = ['--below', 'with --documents: and all that lies below them'] as const;
 
+/** Which parts, what happens to documents that exist, and whether it is only tried. */
+export function withChoice(command: Command): Command {
+  return command
+    .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
+    .option('--documents <paths...>', 'only these documents', documentPaths)
+    .option(...belowOption)
+    .addOption(
+      new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
+    )
+    .option('--dry-run', 'count what would be done, wait for the counts, write nothing');
+}
+
 export function requireDocuments({ below, documents }: Pick<RestoreChoice, 'below' | 'documents'>): void {
   if (below && !documents) throw wrongUsage('--below belongs to --documents: collections bring what lies below them.');
 }
 
 export async function restoreBody(client: Client, choice: RestoreChoice) {
   const { target, collections, documents } = choice;
-  requireDocuments(choice);
   return {
     ...(target === undefined ? {} : { targetProjectId: await projectIdOf(client, target) }),
     ...(collections && { collections }),

@@ -1,14 +1,12 @@
-import { mergeModes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { type ConfirmOptions, withYes } from '../../confirm.ts';
-import { collectionPaths, documentPaths } from '../../paths.ts';
 import { backupArgument } from '../backup/show.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 import { confirmDeleteExtra, finishRestore } from './finish.ts';
-import { belowOption, type RestoreChoice, restoreBody } from './restore-body.ts';
+import { type RestoreChoice, requireDocuments, restoreBody, withChoice } from './restore-body.ts';
 
 interface StartOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
   readonly subcollections: boolean;
@@ -17,16 +15,12 @@ interface StartOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
 }
 
 export function startCommand(): Command {
-  return withYes(withWait(serviceCommand('start', 'write a backup, or parts of it, into a project')))
-    .argument(...backupArgument)
+  return withChoice(
+    withYes(withWait(serviceCommand('start', 'write a backup, or parts of it, into a project'))).argument(
+      ...backupArgument,
+    ),
+  )
     .option('-t, --target <project>', 'into this project; absent: where the backup comes from')
-    .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
-    .option('--documents <paths...>', 'only these documents', documentPaths)
-    .option(...belowOption)
-    .addOption(
-      new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
-    )
-    .option('--dry-run', 'count what would be done, wait for the counts, write nothing')
     .option('--delete-extra', 'delete what the backup does not have, within the chosen collections')
     .option('--no-safety-backup', 'do not first save what is about to be overwritten')
     .option('--no-subcollections', 'without what lies below the documents of the named collections')
@@ -49,6 +43,7 @@ export function startCommand(): Command {
 type Body = NonNullable<NonNullable<Parameters<Client['startRestore']>[0]>['body']>;
 
 async function bodyOf(client: Client, reference: string, options: StartOptions): Promise<Body> {
+  requireDocuments(options);
   const { authUsers } = options;
   const backupId = await backupIdOf(client, reference);
   const body = await restoreBody(client, options);
