@@ -45,13 +45,21 @@ function plain(text: string): string {
   return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[\\d*m`, 'g'), '').replaceAll(/.[\b]/g, '');
 }
 
-const isInstalled = (program: string) => {
+/** Some take longer to tell their version than all else here takes: each is asked once. */
+const installed = new Map<string, boolean>();
+const isInstalled = (program: string): boolean => {
+  const known = installed.get(program) ?? answers(program);
+  installed.set(program, known);
+  return known;
+};
+
+function answers(program: string): boolean {
   try {
     return Boolean(execFileSync('bash', ['-c', `${program} --version`], { stdio: 'pipe' }));
   } catch {
     return false;
   }
-};
+}
 
 const optionsIn = (line: string) => [...line.matchAll(/ (--[a-z][\w-]*)/g)].map(([, option]) => option as string);
 
