@@ -14,12 +14,13 @@ export async function withAllBelow(
 ): Promise<Scope> {
   const found = new Set<string>();
   for (const document of documents) {
-    const before = found.size;
+    let isThere = false;
     for await (const path of stretchOf(view, document, options)) {
+      isThere = true;
       found.add(path);
       if (found.size > documentsMax) throw tooMany(document);
     }
-    if (found.size === before) found.add(document);
+    if (!isThere) found.add(document);
   }
   return documentsScope([...found].sort(comparePaths));
 }

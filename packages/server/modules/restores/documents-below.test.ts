@@ -51,6 +51,14 @@ describe('a restore of documents with all that lies below them', () => {
     expect(done).toMatchObject({ status: 'completed', documentsRestored: 2 });
   });
 
+  test('takes one that lies below another, and is only a way to others, as well', async () => {
+    await bench.firestore.doc('users/ada/rooms/gone/beds/1').set({ n: 1 });
+    const backupId = await bench.backUp();
+    bench.clear();
+    const done = await run('', { backupId, documentIds: ['users/ada', 'users/ada/rooms/gone'], options });
+    expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 1 });
+  });
+
   test('fails by name where the backup holds neither them nor anything below, before the first write', async () => {
     await bench.firestore.doc('users/ada/orders/1').set({ n: 1 });
     const backupId = await bench.backUp();
