@@ -10,22 +10,27 @@ const sentences: Readonly<Record<string, string>> = {
   ENODATA: 'The name of the endpoint could not be resolved.',
   ESERVFAIL: 'The name of the endpoint could not be resolved.',
   ETIMEOUT: 'The name of the endpoint could not be resolved in time.',
+  EPROTO: 'The endpoint does not speak TLS there: one without it begins with http://, and needs the right port.',
 };
+/** Nobody knows such a name, which is more than that nobody could be asked. */
+const unknownName = ['ENOTFOUND', 'ENODATA'];
 
 export interface NetworkFailure {
   code: string;
   sentence: string;
   /** Nobody dialled, because whoever runs this does not allow the address: trying again changes nothing. */
   isRefused: boolean;
+  isUnknownName: boolean;
 }
 
 /** Why a request got no answer, in words for a person; undefined when the network was not to blame. */
 export function networkFailure(error: unknown): NetworkFailure | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
     const code = (current as NodeJS.ErrnoException).code ?? current.name;
-    if (code === 'ADDRESS_REFUSED') return { code, sentence: current.message, isRefused: true };
+    const isUnknownName = unknownName.includes(code);
+    if (code === 'ADDRESS_REFUSED') return { code, sentence: current.message, isRefused: true, isUnknownName };
     const sentence = sentences[code] ?? certificateSentence(code);
-    if (sentence !== undefined) return { code, sentence, isRefused: false };
+    if (sentence !== undefined) return { code, sentence, isRefused: false, isUnknownName };
   }
   return undefined;
 }

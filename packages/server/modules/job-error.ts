@@ -36,6 +36,8 @@ const makeRoomInBucket =
 const bringBack =
   'Bring the objects of the backup back from the archive class with the tools of your provider, wait until they can be read, then try again. Take the destination out of the rule that moves objects to an archive class.';
 const setClock = 'Set the clock of the machine that runs this service, and keep it set (NTP).';
+const checkName =
+  'Check the endpoint of the destination. Where the bucket stands in the path and not in the name, ask for that (forcePathStyle, holdfast storage update --force-path-style).';
 const checkDatabase =
   'Check the id of the Google project and of the database: it has to exist, in native mode, with the Cloud Firestore API enabled.';
 
@@ -63,6 +65,9 @@ const adviceByCause: Readonly<Record<string, string>> = {
   ENOTDIR: choosePath,
   EEXIST: choosePath,
   OBJECT_LOCK_UNAVAILABLE: allowLocks,
+  ENOTFOUND: checkName,
+  ENODATA: checkName,
+  EPROTO: 'Check the endpoint of the destination: http:// or https://, and its port.',
   ADDRESS_REFUSED: 'Use a public address, or ask the operator of this service to open the subnet.',
 };
 
@@ -83,12 +88,16 @@ export function toJobError(error: unknown, details: Record<string, unknown> = {}
 function adviceOf(error: unknown): string | undefined {
   // What was kept of an earlier failure comes back as a problem, with the same details.
   if (!(error instanceof EngineError || error instanceof Problem)) return undefined;
-  const { missing, permission, code } = error.details ?? {};
+  const { missing, permission, code, host, region } = error.details ?? {};
   const next = error.code === 'RESTORE_PERMISSION_DENIED' ? 'resume the restore' : 'start again';
   if (typeof missing === 'string')
     return `Grant the role ${missing} to the account that the project is connected with, then ${next}.`;
   if (typeof permission === 'string')
     return `Grant ${permission} on the bucket to the account of the key, then test the destination.`;
+  if (typeof host === 'string')
+    return `Let this service reach ${host}: check its name servers, its proxy and its firewall, and the status of Google Cloud.`;
+  if (typeof region === 'string')
+    return `Check the spelling of the region, or give the endpoint of the storage; if ${region} is right, check the name servers of this service.`;
   if (error instanceof EngineError && isAboutDatabase(error)) return checkDatabase;
   return adviceByCause[String(code)];
 }

@@ -1,5 +1,7 @@
 import { EngineError } from '../../ports/index.ts';
 import { AttemptError, conflict, locked, noBucket, notFound } from '../attempt.ts';
+import { networkFailure } from '../network-errors.ts';
+import { UnansweredError } from './http.ts';
 
 const throttled = ['rateLimitExceeded', 'userRateLimitExceeded'];
 const lockReasons = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
@@ -41,12 +43,26 @@ function textOf(value: unknown): string | undefined {
 export function gcsError(error: unknown, location: string, key: string): Error {
   if (error instanceof EngineError) return error;
   if (error instanceof ServiceError) return refusal(error, location, key);
+  if (error instanceof UnansweredError) return unanswered(error, location, key);
   const { message = String(error), code } = Object(error) as { message?: string; code?: string };
   return new AttemptError('STORAGE_UNAVAILABLE', `${location}: ${message.slice(0, 500)}`, {
     cause: error,
     details: { key, ...(code !== undefined && { code }) },
     retry: true,
     mayHaveHappened: true,
+  });
+}
+
+function unanswered(error: UnansweredError, location: string, key: string): AttemptError {
+  const { host } = error;
+  const failure = networkFailure(error);
+  // The customer chose no endpoint here: what could not be reached is told by its name.
+  const sentence = failure?.sentence.replace(/the endpoint/i, host) ?? `${host}: ${error.message.slice(0, 500)}`;
+  return new AttemptError('STORAGE_UNAVAILABLE', `${location}: ${sentence}`, {
+    cause: error,
+    details: { key, host, ...(failure && { code: failure.code }) },
+    retry: !failure?.isRefused,
+    mayHaveHappened: !failure?.isRefused,
   });
 }
 

@@ -17,6 +17,16 @@ export interface HttpCall {
   signal: AbortSignal;
 }
 
+/** A request that got no answer, and from whom: tokens come from another host than objects do. */
+export class UnansweredError extends Error {
+  readonly host: string;
+
+  constructor(host: string, cause: Error) {
+    super(cause.message, { cause });
+    this.host = host;
+  }
+}
+
 /** One request over the guarded connections. Redirects are answers like any other: nobody follows them. */
 export function send(network: StoreNetwork, call: HttpCall): Promise<IncomingMessage> {
   const { origin, method, path, headers, body = [], signal } = call;
@@ -33,17 +43,21 @@ export function send(network: StoreNetwork, call: HttpCall): Promise<IncomingMes
       timeout: idleTimeoutMs,
     });
     request.on('response', resolve);
-    request.on('error', reject);
-    request.on('timeout', () => request.destroy(new Error(`no byte for ${idleTimeoutMs} ms`)));
+    request.on('error', (error) => reject(new UnansweredError(origin.hostname, error)));
+    request.on('timeout', () => request.destroy(late(`no byte for ${idleTimeoutMs} ms`)));
     request.on('socket', (socket) => {
       if (!socket.connecting) return;
-      const late = setTimeout(() => request.destroy(new Error('no connection in time')), connectTimeoutMs);
-      const isDone = () => clearTimeout(late);
+      const timer = setTimeout(() => request.destroy(late('no connection in time')), connectTimeoutMs);
+      const isDone = () => clearTimeout(timer);
       socket.once('connect', isDone).once('close', isDone);
     });
     for (const piece of body) request.write(piece);
     request.end();
   });
+}
+
+function late(message: string): Error {
+  return Object.assign(new Error(message), { code: 'ETIMEDOUT' });
 }
 
 function bytesOf(body: readonly Uint8Array[]): number {

@@ -1,6 +1,6 @@
 import { ListBucketsCommand } from '@aws-sdk/client-s3';
 import { type RetryPolicy, retryDefault, retrying } from '../retry.ts';
-import { createS3Client, type S3Connection } from './client.ts';
+import { createS3Client, regionAsAddress, type S3Connection } from './client.ts';
 import { s3Error } from './errors.ts';
 
 const bucketsMax = 10_000;
@@ -21,7 +21,7 @@ export async function listS3Buckets(
     do {
       const page = await retrying({ policy, signal: options.signal }, () =>
         client.send(new ListBucketsCommand({ ContinuationToken }), call).catch((error) => {
-          throw s3Error(error, connection.kind, '');
+          throw s3Error(error, connection.kind, '', regionAsAddress(connection));
         }),
       );
       for (const { Name } of page.Buckets ?? []) if (Name !== undefined) names.push(Name);

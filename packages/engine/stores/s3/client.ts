@@ -54,3 +54,8 @@ function endpointOf(connection: S3Connection): string | undefined {
     throw new EngineError('VALIDATION_ERROR', 'The endpoint must be an http or https address.');
   return connection.endpoint;
 }
+
+/** The region, where nothing else says where the storage is. */
+export function regionAsAddress({ endpoint, region }: S3Connection): string | undefined {
+  return endpoint === undefined ? region : undefined;
+}

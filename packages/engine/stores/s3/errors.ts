@@ -38,8 +38,11 @@ const refusals: Readonly<Record<string, string>> = {
   InvalidObjectState: 'The object lies in an archive class of the storage, which does not hand it out.',
 };
 
-/** Says in the port's words what the service or the network said in theirs. */
-export function s3Error(error: unknown, location: string, key: string): Error {
+/**
+ * Says in the port's words what the service or the network said in theirs. `impliedBy` is the region, where the address
+ * follows from it.
+ */
+export function s3Error(error: unknown, location: string, key: string, impliedBy?: string): Error {
   if (error instanceof EngineError) return error;
   if (!(error instanceof Error)) return new AttemptError('STORAGE_UNAVAILABLE', String(error), { retry: true });
   if (error.cause instanceof EngineError) return error.cause;
@@ -96,13 +99,16 @@ export function s3Error(error: unknown, location: string, key: string): Error {
   if (status !== undefined && status >= 400 && status < 500)
     return new AttemptError('VALIDATION_ERROR', `${at}: ${error.message}`, options);
   const failure = networkFailure(error);
-  if (failure)
-    return new AttemptError('STORAGE_UNAVAILABLE', `${location}: ${failure.sentence}`, {
+  if (failure) {
+    const region = failure.isUnknownName ? impliedBy : undefined;
+    const why = region === undefined ? '' : ` It follows from the region ${region}.`;
+    return new AttemptError('STORAGE_UNAVAILABLE', `${location}: ${failure.sentence}${why}`, {
       cause: error,
-      details: { ...details, code: failure.code },
+      details: { ...details, code: failure.code, ...(region !== undefined && { region }) },
       retry: !failure.isRefused,
       mayHaveHappened: !failure.isRefused,
     });
+  }
   return new AttemptError('STORAGE_UNAVAILABLE', `${at}: ${error.message}`, {
     ...options,
     retry: true,

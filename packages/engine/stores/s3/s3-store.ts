@@ -44,7 +44,7 @@ import type { StoreNetwork } from '../network.ts';
 import { PageCount } from '../pages.ts';
 import { type RetryPolicy, retryDefault } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
-import { createS3Client, type S3Connection } from './client.ts';
+import { createS3Client, regionAsAddress, type S3Connection } from './client.ts';
 import { removeObjects } from './delete.ts';
 import { s3Error, statusOf } from './errors.ts';
 import { extendLocks, lockAbility } from './locks.ts';
@@ -87,6 +87,7 @@ export class S3Attempts implements AttemptStore {
   readonly #partBytes: number;
   #bucketKnownUntilMs = 0;
   readonly #callTimeoutMs: number;
+  readonly #regionAsAddress: string | undefined;
   readonly now: () => Date;
 
   constructor(options: S3StoreOptions) {
@@ -99,6 +100,7 @@ export class S3Attempts implements AttemptStore {
     this.#prefix = folderPrefix(options.prefix);
     this.#partBytes = options.partBytes ?? partBytesDefault;
     this.#callTimeoutMs = options.callTimeoutMs ?? callTimeoutMsDefault;
+    this.#regionAsAddress = regionAsAddress(options);
     this.now = options.now ?? (() => new Date());
     this.location = `${options.kind}://${options.bucket}/${this.#prefix}`;
   }
@@ -292,7 +294,8 @@ export class S3Attempts implements AttemptStore {
       return await asRequest(bytesToSend, () => run({ abortSignal }));
     } catch (error) {
       throwIfCancelled(signal);
-      throw late.aborted ? notInTime(this.location, this.#callTimeoutMs) : s3Error(error, this.location, key);
+      if (late.aborted) throw notInTime(this.location, this.#callTimeoutMs);
+      throw s3Error(error, this.location, key, this.#regionAsAddress);
     }
   }
 

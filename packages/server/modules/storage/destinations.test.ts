@@ -50,12 +50,13 @@ afterAll(async () => {
   await Promise.all([s3.stop(), gcs.stop(), google.stop()]);
 });
 
-/** Google's storage as an account sees it that has no role on one of the buckets. */
+/** Google's storage as an account sees it that has no role on one of the buckets; to another the connection breaks. */
 async function withoutRights({ port }: GcsSandbox, bucket: string): Promise<Server> {
   const reason = 'reader@sandbox.iam.gserviceaccount.com does not have storage.objects.create access.';
   const refusal = JSON.stringify({ error: { code: 403, message: reason, errors: [{ reason: 'forbidden' }] } });
   const server = createServer((incoming, answer) => {
     const { method, url = '', headers } = incoming;
+    if (url.includes('/b/broken/')) return void incoming.destroy();
     if (url.includes(`/b/${bucket}/`))
       return void incoming.resume().on('end', () => answer.writeHead(403).end(refusal));
     incoming.pipe(
@@ -187,6 +188,13 @@ test('what is wrong with a bucket of Google’s is told so that a person can men
       'STORAGE_PERMISSION_DENIED',
       /does not have storage\.objects\.create/,
       /roles\/storage\.objectAdmin/,
+    ],
+    [
+      { bucket: 'broken' },
+      serviceAccountKey,
+      'STORAGE_UNAVAILABLE',
+      /^gs:\/\/broken\/: The connection to 127\.0\.0\.1 broke/,
+      /Let this service reach 127\.0\.0\.1/,
     ],
   ] as const;
   for (const [more, key, code, message, advice] of cases) {

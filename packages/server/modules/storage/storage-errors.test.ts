@@ -27,7 +27,10 @@ beforeAll(async () => {
     const body = `<Error><Code>${code}</Code><Message>as asked</Message></Error>`;
     response.writeHead(403, { 'content-type': 'application/xml' }).end(request.method === 'HEAD' ? '' : body);
   }).listen(0, '127.0.0.1');
-  const resolve = async (name: string) => (name === 'intranet.example.com' ? ['10.1.2.3'] : ['127.0.0.1']);
+  const resolve = async (name: string) => {
+    if (/amazonaws|digitalocean|first\.minio/.test(name)) throw Object.assign(new Error(name), { code: 'ENOTFOUND' });
+    return name === 'intranet.example.com' ? ['10.1.2.3'] : ['127.0.0.1'];
+  };
   app = await startTestApp(
     { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', STORAGE_RETRY_ATTEMPTS: '2', JOB_ATTEMPTS: '1' },
     { outbound: { resolve } },
@@ -94,6 +97,34 @@ describe('what is wrong with a destination is told so that a person can mend it'
       'STORAGE_UNAVAILABLE',
       /region/,
       /region .* \(holdfast storage update/,
+    ],
+    [
+      'a region of S3 that does not exist',
+      () => ({ region: 'eu-wset-1', endpoint: undefined, forcePathStyle: false }),
+      'STORAGE_UNAVAILABLE',
+      /could not be resolved\. It follows from the region eu-wset-1/,
+      /spelling of the region/,
+    ],
+    [
+      'a region of Spaces that does not exist',
+      () => ({ type: 'spaces', region: 'frr1', endpoint: undefined, forcePathStyle: undefined }),
+      'STORAGE_UNAVAILABLE',
+      /could not be resolved\. It follows from the region frr1/,
+      /spelling of the region/,
+    ],
+    [
+      'a name that is not known because the bucket stands in it',
+      () => ({ endpoint: 'https://minio.example.com', forcePathStyle: false }),
+      'STORAGE_UNAVAILABLE',
+      /name of the endpoint could not be resolved/,
+      /--force-path-style/,
+    ],
+    [
+      'an endpoint that does not speak TLS',
+      () => ({ endpoint: s3.endpoint.replace('http:', 'https:') }),
+      'STORAGE_UNAVAILABLE',
+      /does not speak TLS/,
+      /http:\/\/ or https:\/\//,
     ],
     [
       'a bucket that does not exist',

@@ -195,6 +195,13 @@ describe('on the wire', () => {
     await server.close();
   });
 
+  test('a name server that is away is not taken for a host that refuses', async () => {
+    const resolve = createResolver({ servers: ['127.0.0.1:1'] });
+    await expect(resolve('somewhere.test')).rejects.toMatchObject({
+      code: expect.stringMatching(/^E(SERVFAIL|TIMEOUT)$/),
+    });
+  });
+
   test('agents for client libraries refuse the same, and reach what is opened', async () => {
     const get = (agents: { https: https.Agent }, host: string) =>
       new Promise<number | string>((resolve) => {

@@ -33,8 +33,12 @@ async function askServers(name: string, servers: readonly string[] | undefined):
   throw notFound(name, (families[0] as PromiseRejectedResult).reason);
 }
 
+/** What a name server says of a name. Whatever else happened, happened to the name server, not to who has that name. */
+const answersOfServers = ['ENOTFOUND', 'ENODATA', 'ESERVFAIL', 'ETIMEOUT'];
+
 function notFound(name: string, cause: NodeJS.ErrnoException | undefined): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${name} could not be resolved`, { cause }), { code: cause?.code ?? 'ENOTFOUND' });
+  const code = cause?.code !== undefined && answersOfServers.includes(cause.code) ? cause.code : 'ESERVFAIL';
+  return Object.assign(new Error(`${name} could not be resolved`, { cause }), { code });
 }
 
 /** Read again whenever the file changes. */
