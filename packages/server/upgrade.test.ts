@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Firestore } from '@google-cloud/firestore';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupCluster, ended, startBackupCluster } from './testing/backup-cluster.ts';
@@ -7,6 +8,7 @@ import { checkOutEarlier, type EarlierVersion, knowsCommit } from './testing/ear
 /** The last commit of the release before: the schema may only grow as long as its processes may still run. */
 const earlierCommit = 'd94f96b06cebd4aefb2aec769588b56d249f4469';
 const documents = 300;
+const whole = ['wholes/1', 'wholes/1/parts/1'];
 const isKnown = knowsCommit(earlierCommit);
 
 let world: BackupCluster;
@@ -14,7 +16,14 @@ let earlier: EarlierVersion;
 beforeAll(async () => {
   if (!isKnown) return;
   earlier = await checkOutEarlier(earlierCommit);
-  world = await startBackupCluster({ documents, environment: { RESTORE_RANGE_DOCUMENTS: '50' } });
+  world = await startBackupCluster({
+    documents: documents - whole.length,
+    environment: { RESTORE_RANGE_DOCUMENTS: '50' },
+  });
+  process.env.FIRESTORE_EMULATOR_HOST = world.firestore.address;
+  const firestore = new Firestore({ projectId: world.database.project });
+  for (const path of whole) await firestore.doc(path).set({ n: 1 });
+  await firestore.terminate();
 });
 afterAll(async () => {
   if (!isKnown) return;
@@ -53,6 +62,42 @@ test.skipIf(!isKnown)(
   },
 );
 
+const ownerClient = async () => {
+  const owner = new pg.Client({ connectionString: world.databaseUrl });
+  await owner.connect();
+  return owner;
+};
+
+/** What the queue was told by those who tried to run a restore and could not. */
+async function reasonsOf(owner: pg.Client, restoreId: string): Promise<string> {
+  const { rows } = await owner.query<{ reason: string }>(
+    `select output::text as reason from pgboss.job where name = 'restore-run' and data->>'restoreId' = $1`,
+    [restoreId],
+  );
+  return rows.map(({ reason }) => reason).join();
+}
+
+test.skipIf(!isKnown)(
+  'a document with all below it is not taken by a worker of the release before, which knows nothing of that; one of today restores all of it (needs the history)',
+  { timeout: 180_000 },
+  async () => {
+    for (const worker of world.cluster.workers) worker.kill('SIGKILL');
+    const today = await world.cluster.startWorker();
+    const backupId = await backUp();
+    today.kill('SIGKILL');
+    const old = await world.cluster.startRole('worker', earlier.main);
+    const { id } = await world.client.startRestore({
+      body: { backupId, documentIds: whole.slice(0, 1), options: { includeSubcollections: true } },
+    });
+    const owner = await ownerClient();
+    await expect.poll(() => reasonsOf(owner, id), { timeout: 60_000 }).toMatch('restores_below_epoch');
+    old.kill('SIGTERM');
+    await world.cluster.startWorker();
+    expect(await world.untilRestore(id, ended)).toMatchObject({ status: 'completed', documentsRestored: whole.length });
+    await owner.end();
+  },
+);
+
 test.skipIf(!isKnown)(
   'a restore that has ranges cannot be taken by a worker of the release before, which knows nothing of them; one of today finishes it (needs the history)',
   { timeout: 180_000 },
@@ -68,20 +113,12 @@ test.skipIf(!isKnown)(
     world.firestore.control.addFault({ method: 'BatchWrite', skip: 1, until });
     const { id } = await world.client.startRestore({ body: { backupId, options: { safetyBackup: false } } });
     await world.untilRestore(id, ({ documentsRestored }) => documentsRestored > 0);
-    const owner = new pg.Client({ connectionString: world.databaseUrl });
-    await owner.connect();
+    const owner = await ownerClient();
     const epochOf = async () => (await owner.query('select epoch from restores where id = $1', [id])).rows[0].epoch;
     const epoch = await epochOf();
     const old = await world.cluster.startRole('worker', earlier.main);
     today.kill('SIGKILL');
-    const reasons = async () => {
-      const { rows } = await owner.query<{ reason: string }>(
-        `select output::text as reason from pgboss.job where name = 'restore-run' and data->>'restoreId' = $1`,
-        [id],
-      );
-      return rows.map(({ reason }) => reason).join();
-    };
-    await expect.poll(reasons, { timeout: 60_000 }).toMatch('restores_ranges_epoch');
+    await expect.poll(() => reasonsOf(owner, id), { timeout: 60_000 }).toMatch('restores_ranges_epoch');
     expect(await epochOf()).toBe(epoch);
     world.firestore.control.clearFaults();
     goOn();

@@ -168,8 +168,13 @@ function is(organizationId: string, id: string) {
 }
 
 /** What makes whoever holds a restore, or one of its ranges, lose it. */
-export function nextEpoch({ epoch, rangesEpoch }: Pick<RestoreRow, 'epoch' | 'rangesEpoch'>) {
-  return { epoch: epoch + 1, ...(rangesEpoch === null ? {} : { rangesEpoch: epoch + 1 }) };
+export function nextEpoch(row: Pick<RestoreRow, 'epoch' | 'rangesEpoch' | 'belowEpoch'>) {
+  const epoch = row.epoch + 1;
+  return {
+    epoch,
+    ...(row.rangesEpoch === null ? {} : { rangesEpoch: epoch }),
+    ...(row.belowEpoch === null ? {} : { belowEpoch: epoch }),
+  };
 }
 
 function found(row: RestoreRow | undefined): RestoreRow {

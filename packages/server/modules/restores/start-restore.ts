@@ -172,6 +172,7 @@ function newRestore(
     documentPaths === null && items === null
       ? (subcollections ?? (scope.documents !== undefined || scope.includeSubcollections))
       : subcollections === true;
+  const takesBelow = documentPaths !== null && takesSubcollections;
   return {
     id: ids.next('rst', caller.origin.newId),
     organizationId: caller.organization.id,
@@ -189,7 +190,8 @@ function newRestore(
     documentPaths,
     includeAuthUsers: options.includeAuthUsers ?? (what.hasAuthUsers && !documentPaths && !collections),
     includeSubcollections: takesSubcollections,
-    takesBelow: documentPaths !== null && takesSubcollections,
+    takesBelow,
+    ...(takesBelow ? { epoch: 0, belowEpoch: 0 } : {}),
     safetyBackup: options.safetyBackup,
     rewriteReferences: options.rewriteReferences,
     deleteExtra,

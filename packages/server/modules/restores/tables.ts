@@ -148,6 +148,8 @@ export const restores = pgTable(
      * of ranges raises the other alone, and the database refuses: it cannot take such a restore.
      */
     rangesEpoch: integer('ranges_epoch'),
+    /** In the same way for a restore that takes what lies below named documents: others would restore these alone. */
+    belowEpoch: integer('below_epoch'),
     /** When the ranges began to be written under this epoch, by the database's clock: the ramp of their writes begins there. */
     rangesBeganAt: instant('ranges_began_at'),
     /** Set by the holder when it gives up: nobody begins a range any more, and those who write stop. */
@@ -187,6 +189,7 @@ export const restores = pgTable(
     index('restores_by_project').on(table.organizationId, table.projectId, table.id),
     index('restores_by_target').on(table.organizationId, table.targetProjectId, table.id),
     check('restores_ranges_epoch', sql`${table.rangesEpoch} is null or ${table.rangesEpoch} = ${table.epoch}`),
+    check('restores_below_epoch', sql`${table.belowEpoch} is null or ${table.belowEpoch} = ${table.epoch}`),
     index('restores_open')
       .on(table.organizationId, table.targetProjectId)
       .where(sql`${table.status} in ('pending', 'running')`),

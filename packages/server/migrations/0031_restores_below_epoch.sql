@@ -1,0 +1,2 @@
+ALTER TABLE "restores" ADD COLUMN "below_epoch" integer;--> statement-breakpoint
+ALTER TABLE "restores" ADD CONSTRAINT "restores_below_epoch" CHECK ("restores"."below_epoch" is null or "restores"."below_epoch" = "restores"."epoch");
