@@ -57,6 +57,8 @@ export function s3Error(error: unknown, location: string, key: string, impliedBy
   };
   const options = { cause: error, details };
   const at = `${location}: ${code}`;
+  // Some services send a code alone; the client then makes up a word for what was not said.
+  const said = error.message === 'UnknownError' ? '.' : `: ${error.message}`;
   if (throttled.includes(code) || status === 429)
     return new AttemptError('STORAGE_UNAVAILABLE', `${at}, the storage asks for fewer requests.`, {
       ...options,
@@ -78,7 +80,7 @@ export function s3Error(error: unknown, location: string, key: string, impliedBy
   if (wrongRegion.includes(code))
     return new AttemptError(
       'VALIDATION_ERROR',
-      `${location} does not lie in the region that was given (${code}): ${error.message}`,
+      `${location} does not lie in the region that was given (${code})${said}`,
       options,
     );
   if (status === 404) return notFound(location, key, error, code);
@@ -86,7 +88,7 @@ export function s3Error(error: unknown, location: string, key: string, impliedBy
   if (status === 401 || status === 403)
     return new AttemptError(
       'STORAGE_PERMISSION_DENIED',
-      `${refusals[code] ?? 'The storage refused us.'} ${at}: ${error.message}`,
+      `${refusals[code] ?? 'The storage refused us.'} ${at}${said}`,
       options,
     );
   if (status !== undefined && status >= 300 && status < 400)
@@ -97,7 +99,7 @@ export function s3Error(error: unknown, location: string, key: string, impliedBy
     );
   // A refusal that the service could explain; asking again would be refused again.
   if (status !== undefined && status >= 400 && status < 500)
-    return new AttemptError('VALIDATION_ERROR', `${at}: ${error.message}`, options);
+    return new AttemptError('VALIDATION_ERROR', `${at}${said}`, options);
   const failure = networkFailure(error);
   if (failure) {
     const region = failure.isUnknownName ? impliedBy : undefined;
@@ -109,7 +111,7 @@ export function s3Error(error: unknown, location: string, key: string, impliedBy
       mayHaveHappened: !failure.isRefused,
     });
   }
-  return new AttemptError('STORAGE_UNAVAILABLE', `${at}: ${error.message}`, {
+  return new AttemptError('STORAGE_UNAVAILABLE', `${at}${said}`, {
     ...options,
     retry: true,
     mayHaveHappened: true,
