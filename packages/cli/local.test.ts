@@ -126,6 +126,25 @@ test('a document is restored with everything below it, and nothing beside it', {
     delete: 0,
   });
   expect(await json('restore', 'latest:shop', ...target, '--below')).toMatchObject({ written: below, failed: 0 });
+  const collection = paths.find((path) => path.startsWith(`${document}/`))!.replace(/\/[^/]*$/, '');
+  const left = paths.filter((path) => path.startsWith(`${collection}/`)).length;
+  const without = ['--below', '--exclude', collection];
+  expect(await json('restore', 'latest:shop', ...target, ...without)).toMatchObject({ written: below - left });
+});
+
+test('what is left out is not restored by another name', { timeout: 60_000 }, async () => {
+  await writeFile(join(folder, 'two.json'), '{"users":{"ada":{"n":1}},"notes":{"1":{"n":1}}}');
+  const store = ['--store', join(folder, 'left-out')];
+  const source = ['--from', folder, '--format', 'json', '--project', 'shop'];
+  const { backupId } = await json('import', 'two.json', ...source, ...store);
+  const restore = ['restore', backupId, '--project', 'left-out', ...store, ...key()];
+  for (const words of [[], ['--below']]) {
+    const asked = ['--documents', 'users/ada', 'notes/1', '--exclude', 'notes', ...words];
+    const refused = await holdfast(...restore, ...asked);
+    expect(refused).toMatchObject({ code: 2, error: expect.stringContaining('notes/1') });
+  }
+  const both = await holdfast(...restore, '--documents', 'users/ada', '--below', '--no-subcollections');
+  expect(both).toMatchObject({ code: 2, error: expect.stringContaining('--no-subcollections') });
 });
 
 test('an imported file is never the latest, and no increment stands on it', { timeout: 60_000 }, async () => {

@@ -14,12 +14,12 @@ export function notThere(code: string, sentence: string, names: readonly string[
 
 /** Throws, before anything is done, when the backup holds nothing in a collection, or not a document, that was named. */
 export async function requireInBackup(view: View, scope: Scope, signal: AbortSignal): Promise<void> {
-  const missing: string[] = [];
   if (scope.documents !== undefined) {
-    for (const path of scope.documents) if ((await view.get(path)) === undefined) missing.push(path);
-    if (missing.length > 0) throw notThere('DOCUMENT_NOT_FOUND', 'The backup does not hold', missing);
+    const missing = new Set(scope.documents);
+    for await (const page of view.entries({ scope }, { signal })) for (const { path } of page) missing.delete(path);
+    if (missing.size > 0) throw notThere('DOCUMENT_NOT_FOUND', 'The backup does not hold', [...missing]);
   } else if (scope.collections !== 'all') {
-    missing.push(...(await emptyInView(view, scope, scope.collections, signal)));
+    const missing = await emptyInView(view, scope, scope.collections, signal);
     if (missing.length > 0) throw notThere('COLLECTION_NOT_FOUND', 'The backup holds nothing in', missing);
   }
 }

@@ -3,6 +3,7 @@ import {
   type ApplyResult,
   type BackupReader,
   type ConnectedFirestore,
+  documentsScope,
   instantToParts,
   isEngineError,
   type MergeMode,
@@ -12,6 +13,7 @@ import {
   restorePuts,
   restoreScope,
   type Scope,
+  scopeContains,
   type View,
   viewOfChain,
   type WriteGuard,
@@ -19,7 +21,7 @@ import {
   withAllBelow,
 } from '@holdfast/engine';
 import { type Command, Option } from 'commander';
-import { CommandFailure } from '../command-failure.ts';
+import { CommandFailure, wrongUsage } from '../command-failure.ts';
 import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { exitCode } from '../exit-codes.ts';
 import { countOf, formatCount, printJson, printLine } from '../output.ts';
@@ -95,6 +97,7 @@ function requireUsers({ backupId, body }: BackupReader): void {
 async function chosenScope(view: View, options: RestoreOptions, signal: AbortSignal): Promise<Scope> {
   requireDocuments(options);
   const asked = scopeOf(options);
+  requireOneWish(options, asked);
   const collections = asked.collections === 'all' ? undefined : asked.collections;
   const scope = restoreScope(view.body?.scope ?? wholeDatabase, {
     deleteExtra: options.deleteExtra === true,
@@ -102,8 +105,22 @@ async function chosenScope(view: View, options: RestoreOptions, signal: AbortSig
     documents: options.documents,
     includeSubcollections: options.below ? true : options.subcollections === false ? false : undefined,
   });
-  if (options.below && scope.documents) return withAllBelow(view, scope.documents, { signal });
+  if (scope.documents) {
+    const { documents = [] } = options.below ? await withAllBelow(view, scope.documents, { signal }) : scope;
+    return documentsScope(documents.filter((path) => !isLeftOut(path, asked)));
+  }
   return { ...scope, excludeCollections: [...new Set([...scope.excludeCollections, ...asked.excludeCollections])] };
+}
+
+/** Who says both may lose what the one was meant to keep. */
+function requireOneWish({ below, subcollections, documents }: RestoreOptions, asked: Scope): void {
+  if (below && subcollections === false) throw wrongUsage('--below and --no-subcollections contradict each other.');
+  const leftOut = documents?.find((path) => isLeftOut(path, asked));
+  if (leftOut) throw wrongUsage(`${leftOut} lies in a collection that --exclude leaves out.`);
+}
+
+function isLeftOut(path: string, { excludeCollections }: Scope): boolean {
+  return scopeContains({ collections: excludeCollections, includeSubcollections: true, excludeCollections: [] }, path);
 }
 
 async function counted(
