@@ -186,6 +186,8 @@ export const backupCopies = pgTable(
     position: integer('position').notNull(),
     status: text('status').$type<'pending' | 'writing' | 'completed' | 'failed'>().notNull(),
     error: jsonb('error').$type<StoredError>(),
+    /** Until when its locks were prolonged in this very place; null: not yet. */
+    lockedUntil: instant('locked_until'),
   },
   (table) => [
     ...tenantPolicies(table.organizationId),

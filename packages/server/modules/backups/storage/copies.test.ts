@@ -82,25 +82,48 @@ test('a destination that fails at the very end loses its copy, not the backup, a
   expect((await bench.get(`/backups/${backup.id}/documents`)).length).toBe(1);
 });
 
-test('a younger increment prolongs the locks of its base; where that is refused, a full backup is made in time', async () => {
+async function vault(bucket: string, days: number): Promise<string> {
   const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Enabled' as const, objectLock: true };
-  await s3.objects.saveBucket({ ...settings, name: 'vault' });
-  const vault = {
-    name: 'Vault',
-    type: 's3',
-    bucket: 'vault',
-    endpoint: s3.endpoint,
-    forcePathStyle: true,
-    objectLock: { mode: 'compliance', days: 10 },
-  };
-  const id = await destination({ ...vault, credentials: { accessKeyId: 'full', secretAccessKey: 'f' } });
+  await s3.objects.saveBucket({ ...settings, name: bucket });
+  const place = { name: bucket, type: 's3', bucket, endpoint: s3.endpoint, forcePathStyle: true };
+  const credentials = { accessKeyId: 'full', secretAccessKey: 'f' };
+  return destination({ ...place, objectLock: { mode: 'compliance', days }, credentials });
+}
+
+/** Until when the objects of a backup are locked. */
+function lockEnds(bucket: string, backupId: string): number[] {
+  const times: number[] = [];
+  for (const [key, versions] of s3.objects.bucket(bucket).keys.entriesFrom(`backups/${backupId}/`))
+    if (key.startsWith(`backups/${backupId}/`)) times.push(versions[0]?.retention?.untilMs ?? 0);
+  return times;
+}
+
+test.each([
+  ['as long', 10],
+  ['less long', 5],
+])(
+  'a younger increment prolongs the locks of its base in every destination, also in one that locks %s as the first',
+  async (words, days) => {
+    const buckets = [`first-${words.length}`, `second-${words.length}`] as const;
+    const ids = [await vault(buckets[0], 10), await vault(buckets[1], days)];
+    const base = await bench.backUp({ storageDestinationIds: ids });
+    const increment = await bench.inDays(4, async () => {
+      await bench.firestore.doc('users/eve').set({ n: Math.random() });
+      return bench.run({ type: 'incremental', storageDestinationIds: ids });
+    });
+    expect(increment.type, JSON.stringify(increment.warnings)).toBe('incremental');
+    for (const bucket of buckets) {
+      const own = Math.min(...lockEnds(bucket, increment.id));
+      expect(own).toBeGreaterThan(0);
+      expect(Math.min(...lockEnds(bucket, base))).toBeGreaterThanOrEqual(own);
+    }
+  },
+);
+
+test('a younger increment prolongs the locks of its base; where that is refused, a full backup is made in time', async () => {
+  const id = await vault('vault', 10);
   const base = await bench.backUp({ storageDestinationId: id });
-  const ends = () => {
-    const times: number[] = [];
-    for (const [key, versions] of s3.objects.bucket('vault').keys.entriesFrom(`backups/${base}/`))
-      if (key.startsWith(`backups/${base}/`)) times.push(versions[0]?.retention?.untilMs ?? 0);
-    return times;
-  };
+  const ends = () => lockEnds('vault', base);
   const before = Math.max(...ends());
   await bench.firestore.doc('users/bob').set({ n: 1 });
   const increment = await bench.run({ type: 'incremental', storageDestinationId: id });

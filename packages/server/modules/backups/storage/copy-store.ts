@@ -90,7 +90,7 @@ export const copyStore = {
       [organizationId, to.id, [...backupIds]],
     );
     await client.query(
-      `update backup_copies set storage_destination_id = $3, error = null
+      `update backup_copies set storage_destination_id = $3, error = null, locked_until = null
         where organization_id = $1 and storage_destination_id = $2 and backup_id = any($4) and status = 'completed'`,
       [organizationId, from.id, to.id, [...backupIds]],
     );
@@ -138,7 +138,7 @@ export const copyStore = {
     await client.query(
       `insert into backup_copies (organization_id, backup_id, storage_destination_id, position, status)
        values ($1, $2, $3, (select coalesce(max(position), -1) + 1 from backup_copies where backup_id = $2), 'completed')
-       on conflict (backup_id, storage_destination_id) do update set status = 'completed', error = null`,
+       on conflict (backup_id, storage_destination_id) do update set status = 'completed', error = null, locked_until = null`,
       [organizationId, backupId, id],
     );
     await client.query(
@@ -148,6 +148,25 @@ export const copyStore = {
                    and c.status = 'completed') then b.storage_destination_id else $3 end
         where b.organization_id = $1 and b.id = $2`,
       [organizationId, backupId, id, now, lockedUntil],
+    );
+  },
+
+  /** Its locks in this destination last until then; the backup is locked as long as any of its copies. */
+  async prolong(
+    { client }: Transaction,
+    { organizationId, id }: DestinationRow,
+    backupId: string,
+    lockedUntil: Date,
+  ): Promise<void> {
+    await client.query(
+      `update backup_copies set locked_until = $4
+        where organization_id = $1 and backup_id = $2 and storage_destination_id = $3`,
+      [organizationId, backupId, id, lockedUntil],
+    );
+    await client.query(
+      `update backups set locked_until = greatest(locked_until, $3), version = version + 1
+        where organization_id = $1 and id = $2`,
+      [organizationId, backupId, lockedUntil],
     );
   },
 

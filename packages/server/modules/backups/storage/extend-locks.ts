@@ -5,12 +5,13 @@ import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import type { LoadedBackup } from '../load-backup.ts';
 import { backupTimeoutMs } from '../run/backup-timeout.ts';
+import { copyStore } from './copy-store.ts';
 
 const keysPerCall = 500;
 
 /**
  * An increment is worth as much as what it builds on: before one is begun, the locks of its chain last at least as long
- * as its own will. A day more than needed, so that hourly increments do not ask for every object every hour. False when
+ * as its own will, in each destination that locks. A day more than needed, so that hourly increments do not ask for every object every hour. False when
  * a destination refuses; then a full backup is due.
  */
 export async function extendLocks(
@@ -29,12 +30,13 @@ export async function extendLocks(
     const retainUntil = later(needed, dayMs);
     for (const { backupId } of chain) {
       const known = await database.tenant(organizationId, (transaction) =>
-        backupStore.findAny(transaction, organizationId, backupId),
+        backupStore.copies(transaction, organizationId, [backupId]),
       );
-      if (known?.lockedUntil && known.lockedUntil >= needed) continue;
+      const { lockedUntil } = known.find((one) => one.storageDestinationId === destination.id) ?? {};
+      if (lockedUntil && lockedUntil >= needed) continue;
       if (!(await extend(context, destination, backupId, retainUntil, signal))) return false;
       await database.tenant(organizationId, (transaction) =>
-        backupStore.update(transaction, organizationId, backupId, { lockedUntil: retainUntil }),
+        copyStore.prolong(transaction, destination, backupId, retainUntil),
       );
     }
   }

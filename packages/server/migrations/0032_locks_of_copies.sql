@@ -1,0 +1,1 @@
+ALTER TABLE "backup_copies" ADD COLUMN "locked_until" timestamp (3) with time zone;
