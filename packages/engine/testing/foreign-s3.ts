@@ -20,8 +20,15 @@ const run = promisify(execFile);
 
 export interface ForeignS3 {
   readonly endpoint: string;
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly credentials: Credentials;
+  /** Somebody who may do nothing until a bucket's policy says so. */
+  addUser(name: string): Promise<Credentials>;
   stop(): Promise<void>;
+}
+
+interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
 }
 
 export const isForeignS3Installed = programs.every((name) => {
@@ -76,10 +83,14 @@ export async function startForeignS3(): Promise<ForeignS3> {
       if (!stdout.includes('1 up')) throw new Error('The disk is not there yet.');
     });
     await untilListening(start('radosgw', '-n', 'client.rgw.a'), gatewayPort, 'The gateway');
-    const credentials = { accessKeyId: 'foreign', secretAccessKey: 'foreign-secret' };
-    const keys = ['--access-key', credentials.accessKeyId, '--secret', credentials.secretAccessKey];
-    await untilDone(() => command('radosgw-admin', 'user', 'create', '--uid', 't', '--display-name', 't', ...keys));
-    return { endpoint: `http://127.0.0.1:${gatewayPort}`, credentials, stop };
+    const addUser = async (name: string): Promise<Credentials> => {
+      const credentials = { accessKeyId: name, secretAccessKey: `${name}-secret` };
+      const keys = ['--access-key', credentials.accessKeyId, '--secret', credentials.secretAccessKey];
+      await untilDone(() => command('radosgw-admin', 'user', 'create', '--uid', name, '--display-name', name, ...keys));
+      return credentials;
+    };
+    const credentials = await addUser('foreign');
+    return { endpoint: `http://127.0.0.1:${gatewayPort}`, credentials, addUser, stop };
   } catch (error) {
     await stop();
     throw error;

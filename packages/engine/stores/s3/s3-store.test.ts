@@ -14,7 +14,8 @@ const bytes = new TextEncoder().encode('content');
 const mib = 1024 * 1024;
 const keys: S3Credential[] = [
   { accessKeyId: 'full', secretAccessKey: 'f' },
-  { accessKeyId: 'no-delete', secretAccessKey: 'n', deny: ['DeleteObjects'] },
+  { accessKeyId: 'no-delete', secretAccessKey: 'n', deny: ['DeleteObjects', 'DeleteObject'] },
+  { accessKeyId: 'one-by-one', secretAccessKey: 'b', deny: ['DeleteObjects'] },
   { accessKeyId: 'no-question', secretAccessKey: 'q', deny: ['GetObjectLockConfiguration'] },
   { accessKeyId: 'one-bucket', secretAccessKey: 'o', buckets: ['one'] },
 ];
@@ -72,6 +73,14 @@ describe('an S3 store', () => {
     expect(steps.at(-1)?.error?.code).toBe('STORAGE_PERMISSION_DENIED');
     const wrong = await probeStore(createS3Store(options({ bucket: 'none' })));
     expect(wrong.map(({ name, ok }) => [name, ok])).toEqual([['write', false]]);
+  });
+
+  test('where many may not be deleted at once they go one by one', async () => {
+    const store = createS3Store(options({ credentials: { accessKeyId: 'one-by-one', secretAccessKey: 'b' } }));
+    const all = Array.from({ length: 40 }, (_, index) => `single/${index}`);
+    for (const key of all) await store.put(key, bytes);
+    await store.delete([...all, 'single/never-there']);
+    for (const key of all) expect(await store.head(key)).toBeUndefined();
   });
 
   test('credentials that may not ask for object lock are told the permission, not that it is missing', async () => {

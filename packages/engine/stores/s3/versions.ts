@@ -1,5 +1,16 @@
-import { DeleteObjectsCommand, ListObjectVersionsCommand, type ObjectIdentifier } from '@aws-sdk/client-s3';
-import type { HiddenObject, ListOptions, PurgeOptions, PurgeOutcome } from '../../ports/index.ts';
+import {
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  ListObjectVersionsCommand,
+  type ObjectIdentifier,
+} from '@aws-sdk/client-s3';
+import {
+  type HiddenObject,
+  isEngineError,
+  type ListOptions,
+  type PurgeOptions,
+  type PurgeOutcome,
+} from '../../ports/index.ts';
 import { AttemptError, notAskedFor, standsStill } from '../attempt.ts';
 import { forEach } from '../for-each.ts';
 import { hiddenAmong, PurgeCount, type VersionEntry } from '../hidden.ts';
@@ -148,20 +159,71 @@ export async function removeVersions(
 ): Promise<ObjectIdentifier[]> {
   const refused: ObjectIdentifier[] = [];
   for (let from = 0; from < objects.length; from += batchKeysMax) {
-    const Delete = { Objects: objects.slice(from, from + batchKeysMax), Quiet: true };
-    const output = await store.attempt('', signal, (call) =>
-      store.client.send(new DeleteObjectsCommand({ Bucket: store.bucket, Delete }), call),
-    );
-    for (const { Key = '', VersionId, Code, Message } of output.Errors ?? []) {
-      if (Code === 'NoSuchKey' || Code === 'NoSuchVersion') continue;
-      if (Code !== 'AccessDenied')
-        throw new AttemptError('STORAGE_UNAVAILABLE', `${store.location}: ${Code} on delete: ${Message}`, {
-          retry: true,
-          details: { code: Code },
-        });
-      refused.push({ Key, VersionId });
+    const batch = objects.slice(from, from + batchKeysMax);
+    try {
+      refused.push(...(await removeTogether(store, batch, signal)));
+    } catch (error) {
+      if (!isRefusedAsWhole(error)) throw error;
+      const remaining = await removeSingly(store, batch, signal);
+      // Nothing of it may go: then what was said of all of them is the reason.
+      if (remaining.length === batch.length) throw error;
+      refused.push(...remaining);
     }
   }
+  return refused;
+}
+
+async function removeTogether(
+  store: S3Bucket,
+  batch: ObjectIdentifier[],
+  signal: AbortSignal | undefined,
+): Promise<ObjectIdentifier[]> {
+  const refused: ObjectIdentifier[] = [];
+  const Delete = { Objects: batch, Quiet: true };
+  const output = await store.attempt('', signal, (call) =>
+    store.client.send(new DeleteObjectsCommand({ Bucket: store.bucket, Delete }), call),
+  );
+  for (const { Key = '', VersionId, Code, Message } of output.Errors ?? []) {
+    if (Code === 'NoSuchKey' || Code === 'NoSuchVersion') continue;
+    if (Code !== 'AccessDenied')
+      throw new AttemptError('STORAGE_UNAVAILABLE', `${store.location}: ${Code} on delete: ${Message}`, {
+        retry: true,
+        details: { code: Code },
+      });
+    refused.push({ Key, VersionId });
+  }
+  return refused;
+}
+
+/**
+ * Amazon asks of each object whether it may go. Ceph asks it of the bucket, which a policy for a prefix does not name, and
+ * some services do not know the call: there they go one by one.
+ */
+function isRefusedAsWhole(error: unknown): boolean {
+  if (!(error instanceof AttemptError)) return false;
+  const { status, code } = error.details;
+  return code === 'AccessDenied' || status === 405 || status === 501;
+}
+
+async function removeSingly(
+  store: S3Bucket,
+  batch: readonly ObjectIdentifier[],
+  signal: AbortSignal | undefined,
+): Promise<ObjectIdentifier[]> {
+  const refused: ObjectIdentifier[] = [];
+  await forEach(batch, async (object) => {
+    try {
+      await oneByOne(store, signal, () =>
+        store.attempt(object.Key ?? '', signal, (call) =>
+          store.client.send(new DeleteObjectCommand({ Bucket: store.bucket, ...object }), call),
+        ),
+      );
+    } catch (error) {
+      if (isEngineError(error, 'STORAGE_NOT_FOUND')) return;
+      if (!(error instanceof AttemptError && error.details.code === 'AccessDenied')) throw error;
+      refused.push(object);
+    }
+  });
   return refused;
 }
 

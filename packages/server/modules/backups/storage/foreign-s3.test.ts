@@ -2,6 +2,7 @@ import {
   CreateBucketCommand,
   GetObjectRetentionCommand,
   ListObjectVersionsCommand,
+  PutBucketPolicyCommand,
   PutBucketVersioningCommand,
   PutObjectCommand,
   S3Client,
@@ -9,6 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ForeignS3, isForeignS3Installed, startForeignS3 } from '../../../../engine/testing/foreign-s3.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { fences } from '../../../testing/documentation.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
 /** What the service promises of buckets, asked of a storage that nobody here wrote. */
@@ -155,6 +157,46 @@ describe.skipIf(!isForeignS3Installed)('the service on an S3 of other hands', { 
     for (const [index, end] of after.entries()) expect(end).toBeGreaterThan(before[index]!);
     const refused = await bench.app.request('DELETE', `/api/v1/backups/${increment.id}`, bench.as);
     expect(refused.status, refused.text).toBe(409);
+  });
+
+  test('with no more than the policy of the documentation allows, everything works, and beside the prefix nothing', async () => {
+    const page = 'docs/firebase.md';
+    const policy = fences(page).find(
+      ({ language, lines }) => language === 'json' && lines.join('').includes('"s3:PutObject"'),
+    );
+    const { Statement, ...rest } = JSON.parse(policy!.lines.join('\n').replaceAll('acme-backups', 'narrow'));
+    const Principal = { AWS: ['arn:aws:iam:::user/narrow'] };
+    const allowed = { ...rest, Statement: Statement.map((one: object) => ({ ...one, Principal })) };
+    await client.send(new CreateBucketCommand({ Bucket: 'narrow', ObjectLockEnabledForBucket: true }));
+    await client.send(new PutBucketPolicyCommand({ Bucket: 'narrow', Policy: JSON.stringify(allowed) }));
+    const credentials = await foreign.addUser('narrow');
+    const beside = await add({ name: 'Beside', bucket: 'narrow', prefix: 'elsewhere', credentials });
+    expect(beside.body.data, beside.text).toMatchObject({
+      status: 'error',
+      error: { code: 'STORAGE_PERMISSION_DENIED', details: { step: 'write' } },
+    });
+    const id = await destination({ name: 'Narrow', bucket: 'narrow', prefix: 'holdfast', credentials });
+    const living = await bench.backUp({ storageDestinationId: id });
+    const gone = await bench.backUp({ storageDestinationId: id });
+    const before = await exported(living);
+    await removed(gone);
+    const purged = await runTask(id, 'purge');
+    expect(purged, JSON.stringify(purged)).toMatchObject({ status: 'completed', result: { locked: 0, failures: [] } });
+    expect((await versions('narrow', `holdfast/backups/${gone}/`)).data).toEqual([]);
+    const lock = { objectLock: { mode: 'governance', days: 1 } };
+    const changed = await bench.app.request('PATCH', `/api/v1/storage-destinations/${id}`, { ...bench.as, body: lock });
+    expect([changed.status, changed.body.data?.status], changed.text).toEqual([200, 'connected']);
+    const base = await bench.backUp({ storageDestinationId: id });
+    await bench.firestore.doc('users/dan').set({ n: 4 });
+    const increment = await bench.run({ type: 'incremental', storageDestinationId: id });
+    expect(increment, JSON.stringify(increment)).toMatchObject({
+      status: 'completed',
+      parentId: base,
+      warnings: [],
+    });
+    expect((await runTask(id, 'sweep')).status).toBe('completed');
+    expect((await runTask(id, 'rescan')).status).toBe('completed');
+    expect(await exported(living)).toBe(before);
   });
 
   test('in a bucket that keeps versions a deleted backup is hidden until it is purged, and what lives stays', async () => {
