@@ -16,6 +16,7 @@ import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
 import { projectStore } from '../projects/index.ts';
+import { missesCopies } from './storage/missing-copies-sql.ts';
 import { isNotForeign } from './summaries/foreign-sql.ts';
 import { backupCopies, backups } from './tables.ts';
 
@@ -301,7 +302,8 @@ export const backupStore = {
        select below.id, (select s.id from backups s
                           where s.organization_id = $1 and s.type = 'synthetic' and s.status = 'completed'
                             and s.deleted_at is null and s.merged_from ? below.id
-                            and s.snapshot_time = below.snapshot_time limit 1) as merged_into
+                            and s.snapshot_time = below.snapshot_time
+                            and not ${missesCopies('s.id', 'below.id')} limit 1) as merged_into
          from below order by below.id desc limit 10000`,
       [organizationId, id],
     );

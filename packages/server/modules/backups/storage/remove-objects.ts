@@ -14,6 +14,7 @@ import type { RunningJob } from '../../../platform/queue.ts';
 import { systemActor } from '../../audit/index.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
+import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { removeObjectsJob } from '../jobs.ts';
 import { chainStore } from './chain-store.ts';
@@ -62,7 +63,7 @@ async function removeDeleted(
   if (dependents.some(({ isLeaving }) => !isLeaving)) return unmark(context, row, 'what builds on it stays');
   // Those decide first whether they go; the last of them sends for this one again.
   if (dependents.some(({ mayStay }) => mayStay)) return;
-  if (!(await isReplaced(context, row, signal)))
+  if (!(await isReplaced(context, row, destinations, signal)))
     return unmark(context, row, 'what replaces it could not be read whole');
   // Nobody begins to read what is marked; who began before reads to the end.
   const isFree = await database.tenant(organizationId, (transaction) => isUnused(transaction, backupId));
@@ -101,15 +102,29 @@ function isRefusal(error: unknown): boolean {
   return isEngineError(error, 'STORAGE_PERMISSION_DENIED') || isEngineError(error, 'STORAGE_CREDENTIALS_MISSING');
 }
 
-/** A backup that goes because another holds the same: that one is read, every byte, before anything of this goes. */
-async function isReplaced(context: BackupsContext, row: BackupRow, signal: AbortSignal): Promise<boolean> {
+/** A backup that goes because another holds the same: that one is read, every byte, in each place from which this goes. */
+async function isReplaced(
+  context: BackupsContext,
+  row: BackupRow,
+  destinations: readonly DestinationRow[],
+  signal: AbortSignal,
+): Promise<boolean> {
   const { organizationId, replacedBy } = row;
   if (replacedBy === null) return true;
   const copies = await context.platform.database.tenant(organizationId, (transaction) =>
-    backupStore.copies(transaction, organizationId, [replacedBy]),
+    backupStore.copies(transaction, organizationId, [row.id, replacedBy]),
   );
-  const good = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
-  return liesWholeIn(context, organizationId, good, replacedBy, { signal, isThorough: true });
+  const goodOf = (id: string) =>
+    copies
+      .filter(({ backupId, status }) => backupId === id && status === 'completed')
+      .map((copy) => copy.storageDestinationId);
+  const mine = goodOf(row.id).filter((id) => destinations.some((destination) => destination.id === id));
+  const beside = goodOf(replacedBy).filter((id) => mine.includes(id));
+  // Merged into another place altogether: there it has to be.
+  const places = beside.length > 0 ? beside.map((id) => [id]) : [goodOf(replacedBy)];
+  for (const place of places)
+    if (!(await liesWholeIn(context, organizationId, place, replacedBy, { signal, isThorough: true }))) return false;
+  return true;
 }
 
 /** It stays, with everything that it builds on. */
@@ -120,7 +135,10 @@ async function unmark(context: BackupsContext, row: BackupRow, why: string): Pro
   await database.tenant(organizationId, async (transaction) => {
     await chainStore.bringBack(transaction, organizationId, backupId);
     await note(context, transaction, row, 'backup.removal_refused', { replacedBy });
+    // Nothing goes for its sake again before it was found whole.
+    if (replacedBy !== null) await doubtBackup(context, transaction, organizationId, replacedBy);
   });
+  await admitVerifications(context.platform);
 }
 
 /**

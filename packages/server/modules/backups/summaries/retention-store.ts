@@ -4,6 +4,7 @@ import { taskStore } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { isUnreadSql } from '../contents/verification-store.ts';
 import { scopeOf } from '../scope.ts';
+import { missesCopies } from '../storage/missing-copies-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
 /** More completed backups than this of one project are looked at in turns: the newest first, as others depend on older ones. */
@@ -68,7 +69,7 @@ export const retentionStore = {
       `select b.id, b.type, b.schedule_id, b.parent_id, b.stands_for, b.collections, b.exclude_collections,
               b.include_subcollections, b.trigger, not (${isNotForeign}) as is_foreign, coalesce(b.retained_since, b.completed_at) as counts_from,
               b.completed_at, b.expires_at, b.legal_hold, b.locked_until,
-              case when ${isUnreadSql} then null else b.verification->>'status' end as verification,
+              case when ${isUnreadSql} or ${missesCopies('b.id', 'b.stands_for')} then null else b.verification->>'status' end as verification,
               (exists (select 1 from backups x where x.organization_id = $1 and x.parent_id = b.id
                           and x.status in ('pending', 'running') and x.deleted_at is null)
                or exists (select 1 from backups x where x.organization_id = $1 and x.project_id = $2
