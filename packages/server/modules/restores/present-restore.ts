@@ -65,14 +65,20 @@ export function presentRestoreProgress(row: RestoreRow): Restore['progress'] {
     percent: row.percent,
     phase: row.phase,
     documents: row.documentsRestored + row.documentsSkipped + row.documentsDeleted,
-    documentsTotal: row.documentsExpected,
+    documentsTotal: documentsTotal(row),
     bytes: row.bytesDone,
     etaSeconds: etaSeconds(row),
     waitingFor: row.status === 'pending' ? 'Its turn.' : row.waitingFor,
   };
 }
 
+/** How many documents are too much is known only once they are found: each is one more to do. */
+function documentsTotal({ documentsExpected, documentsDeleted, undoOf }: RestoreRow): number | null {
+  return documentsExpected === null || undoOf !== null ? documentsExpected : documentsExpected + documentsDeleted;
+}
+
 function etaSeconds(row: RestoreRow): number | null {
+  if (row.checkpoint.stage === 'deletes' && row.undoOf === null) return null;
   if (row.status !== 'running' || row.waitingFor !== null || !row.startedAt || row.percent < 2 || row.percent >= 100)
     return null;
   const elapsedMs = row.updatedAt.getTime() - row.startedAt.getTime();

@@ -137,6 +137,27 @@ test('a restore that is cancelled in the middle of a batch counts what the targe
   expect(resumed, JSON.stringify(resumed.error)).toMatchObject({ status: 'completed', documentsRestored: 50 });
 }, 60_000);
 
+test('an undo is as far as what it has taken away, and what a restore finds too much is one more to do', async () => {
+  const paths = Array.from({ length: 40 }, (_, n) => `created/${n}`);
+  for (const path of paths) await bench.firestore.doc(path).set({ path });
+  const backupId = await bench.backUp({ collections: ['created'] });
+  bench.clear();
+  await bench.firestore.doc('created/extra').set({ path: 'extra' });
+  const restored = await restore({ backupId, options: { deleteExtra: true } });
+  expect(restored).toMatchObject({ status: 'completed', documentsRestored: 40, documentsDeleted: 1 });
+  expect(restored.progress).toMatchObject({ percent: 100, documents: 41, documentsTotal: 41 });
+  bench.sandbox.control.setWriteQuota({ documentsPerSecond: 8 });
+  const started = await bench.app.request('POST', `/api/v1/backups/restore/${restored.id}/undo`, bench.as);
+  const path = started.headers.get('location') as string;
+  const progress = async () => (await bench.app.request('GET', path, bench.as)).body.data.progress;
+  await expect.poll(async () => (await progress()).documents, { timeout: 20_000 }).toBeGreaterThan(8);
+  const { percent, documents, documentsTotal } = await progress();
+  expect([documentsTotal, percent]).toEqual([41, Math.min(99, Math.floor((100 * documents) / 41))]);
+  bench.sandbox.control.clearFaults();
+  const undone = await untilEnded(bench.app, path, bench.as);
+  expect(undone.progress).toMatchObject({ percent: 100, documents: 41, documentsTotal: 41 });
+}, 60_000);
+
 test('while its storage is away a job says what it waits for, and no time that is left', async () => {
   const storageDestinationId = await bench.addBucket(s3);
   s3.faults.set({ errorRate: 1 });

@@ -143,7 +143,9 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
   }
 
   #figures(all: Written): Partial<NewRestore> {
-    const done = all.written + all.skipped + all.failed + all.conflicts;
+    // An undo knows beforehand what it will delete; what a restore will find too much is in no count.
+    const deleted = this.row.undoOf === null ? 0 : all.deleted;
+    const done = all.written + all.skipped + all.failed + all.conflicts + deleted;
     return {
       documentsRestored: all.written,
       collectionsRestored: Math.min(this.#collectionsExpected, all.collections),
