@@ -1,17 +1,20 @@
-import { parseArgs } from 'node:util';
+import { readCommand } from '@holdfast/server/platform/command-options';
 import type { Figure } from './figure.ts';
 import { registry } from './registry.ts';
 import { writeReport } from './report.ts';
 
-/**
- * `npm run bench -- NAME… [--json] [--report]`. Without names every bench runs; `pitr` is all whose names begin with it. `--json` prints one line per figure,
- * `--report` writes docs/performance.md and its chart. The exit code is 1 when a figure misses its target.
- */
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, report: { type: 'boolean', default: false } },
-});
 const known = Object.keys(registry);
+
+const { values, positionals } = readCommand({
+  usage: 'npm run bench -- [NAME…]',
+  about: `Measures, beside a peer in the same run; ends with 1 when a figure misses its target. Without names every bench runs;
+pitr is all whose names begin with it. There are: ${known.join(', ')}.`,
+  options: {
+    json: { type: 'boolean', default: false, about: 'print one line of JSON per figure' },
+    report: { type: 'boolean', default: false, about: 'write docs/performance.md and its chart' },
+  },
+  takesNames: true,
+});
 const named = positionals.flatMap((name) => {
   const parts = known.filter((each) => each.startsWith(`${name}-`));
   return name in registry || parts.length === 0 ? [name] : parts;

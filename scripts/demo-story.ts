@@ -5,6 +5,7 @@ import { dayMs } from '@holdfast/server/platform/durations';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { accident, database, fingerprint, work } from './demo-database.ts';
 import { drill, furnish, liveThrough, openHouse } from './demo-house.ts';
+import { once } from './demo-options.ts';
 import { backUp, type Client, pause, signIn, stageOf, until } from './demo-service.ts';
 
 /**
@@ -13,7 +14,6 @@ import { backUp, type Client, pause, signIn, stageOf, until } from './demo-servi
  * undone to the second before it. Leaves the service running; with --once it ends instead, with
  * status 0 only if every step held.
  */
-const once = process.argv.includes('--once');
 /** So many days have passed in the house before the story begins; for pictures, as it takes its time. */
 const days = Number(process.env.DEMO_DAYS ?? 0);
 const documents = 5000;

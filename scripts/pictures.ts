@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readCommand } from '@holdfast/server/platform/command-options';
 import type { BrowserContext, Page } from 'playwright-core';
 import { desktop, launchBrowser, phone } from '../packages/web/testing/browser.ts';
 import { type Picture, smallPng } from './small-png.ts';
@@ -11,10 +12,14 @@ import { type Picture, smallPng } from './small-png.ts';
  * Pictures of the main pages, taken from the demo, for README.md and docs/dashboard.md. Says of each how much of it differs
  * from the last one, so that a change of the pages is seen; with --check nothing is written.
  */
+const { values } = readCommand({
+  usage: 'npm run pictures --',
+  about: 'Takes the pictures of the main pages anew from the demo, into docs/pictures.',
+  options: { check: { type: 'boolean', default: false, about: 'write nothing; say how much of each differs' } },
+});
 const folder = fileURLToPath(new URL('../docs/pictures', import.meta.url));
 const port = process.env.PORT ?? '8797';
 const base = `http://127.0.0.1:${port}`;
-const isCheck = process.argv.includes('--check');
 const startTimeoutMs = 240_000;
 const pictureBytesMax = 150_000;
 
@@ -160,7 +165,7 @@ async function keep(page: Page, name: string, picture: Buffer): Promise<void> {
   const size = `${Math.ceil(packed.length / 1000)} kB`;
   console.log(`${name}: ${last ? `${percent.toFixed(1)} % of it differs from the last one` : 'new'}, ${size}`);
   if (packed.length > pictureBytesMax) throw new Error(`${name} has ${size}, more than a repository should carry`);
-  if (!isCheck) await writeFile(path, packed);
+  if (!values.check) await writeFile(path, packed);
   await page.close();
 }
 

@@ -2,11 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readCommand } from '@holdfast/server/platform/command-options';
 
 /** The one test command: types, lint, then every test. The last line counts what passed and failed. */
+const { positionals: filters } = readCommand({
+  usage: 'npm test -- [FOLDER or FILE…]',
+  about: `Types, lint, then every test, or those below the folders that are named. The last line counts what passed and failed.
+npx vitest takes more options, and npx vitest FOLDER watches.`,
+  options: {},
+  takesNames: true,
+});
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-results-'));
 const resultFile = join(folder, 'results.json');
-const filters = process.argv.slice(2);
 
 function run(name: string, command: string, args: string[]): boolean {
   console.log(`\n── ${name}`);

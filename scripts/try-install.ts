@@ -4,6 +4,7 @@ import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'no
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readCommand } from '@holdfast/server/platform/command-options';
 import { startEmbeddedPostgres } from '@holdfast/server/platform/database/embedded-postgres';
 import { createLogger } from '@holdfast/server/platform/log';
 
@@ -12,6 +13,12 @@ import { createLogger } from '@holdfast/server/platform/log';
  * its dashboard and is no larger than promised. Then the steps of the Dockerfile in a plain folder: the same trimmed for the image, as an
  * unprivileged user on files it cannot write, refused without DATABASE_URL and healthy with it.
  */
+readCommand({
+  usage: 'npm run try-install --',
+  about:
+    'Installs as a stranger does, into an empty folder, starts that, and walks through the steps of the Dockerfile. Takes minutes.',
+  options: {},
+});
 const megabytesMax = 450;
 const imageMegabytesMax = 150;
 const imageUser = 65_532;

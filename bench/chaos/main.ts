@@ -1,26 +1,8 @@
-import { parseArgs } from 'node:util';
+import { readCommand } from '@holdfast/server/platform/command-options';
 
-/**
- * `npm run chaos -- --minutes N`: everything at once. `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N] [--writes N] [--kills N] [--instants N] [--seed N] [--hooks N] [--events N] [--seconds N] [--foreign]`:
- * breaks the service on purpose and says whether its promises held.
- */
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    runs: { type: 'string' },
-    documents: { type: 'string' },
-    jobs: { type: 'string', default: '500' },
-    writes: { type: 'string', default: '20000' },
-    kills: { type: 'string', default: '50' },
-    instants: { type: 'string', default: '300' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-    hooks: { type: 'string', default: '6500' },
-    events: { type: 'string', default: '500' },
-    seconds: { type: 'string', default: '120' },
-    foreign: { type: 'boolean', default: false },
-    minutes: { type: 'string' },
-  },
-});
+/** The same for all that run, and told by each. */
+const seedOfNow = Date.now() % 1_000_000_000;
+const seed = () => Number(values.seed ?? seedOfNow);
 
 /** Every run of a restore or a drill writes all documents anew, so theirs are fewer. */
 const documentsOr = (otherwise: number) => Number(values.documents ?? otherwise);
@@ -47,21 +29,21 @@ const registry: Record<string, () => Promise<boolean>> = {
   retention: async () =>
     (await import('./retention.ts')).chaosRetention({
       histories: Number(values.runs ?? 20),
-      seed: Number(values.seed),
+      seed: seed(),
     }),
   pitr: async () =>
     (await import('./pitr.ts')).chaosPitr({
       writes: Number(values.writes),
       kills: Number(values.kills),
       instants: Number(values.instants),
-      seed: Number(values.seed),
+      seed: seed(),
       isForeign: values.foreign,
     }),
   'pitr-workers': async () =>
     (await import('./pitr-workers.ts')).chaosPitrWorkers({
       kills: Math.min(20, Number(values.kills)),
       instants: Math.min(60, Number(values.instants)),
-      seed: Number(values.seed),
+      seed: seed(),
     }),
   storage: async () =>
     (await import('./storage.ts')).chaosStorage({
@@ -71,11 +53,10 @@ const registry: Record<string, () => Promise<boolean>> = {
   model: async () =>
     (await import('./model.ts')).chaosModel({
       runs: Number(values.runs ?? 500),
-      seed: Number(values.seed),
+      seed: seed(),
       isForeign: values.foreign,
     }),
-  moments: async () =>
-    (await import('./model.ts')).chaosMoments({ runs: Number(values.runs ?? 200), seed: Number(values.seed) }),
+  moments: async () => (await import('./model.ts')).chaosMoments({ runs: Number(values.runs ?? 200), seed: seed() }),
   storm: async () => (await import('./storm/storm.ts')).chaosStorm({ minutes: Number(values.minutes ?? 10) }),
   backlog: async () =>
     (await import('./backlog.ts')).chaosBacklog({
@@ -85,6 +66,30 @@ const registry: Record<string, () => Promise<boolean>> = {
     }),
   webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
 };
+
+const number = (about: string, usual?: number) =>
+  ({ type: 'string', value: 'N', about, ...(usual === undefined ? {} : { default: String(usual) }) }) as const;
+
+const { values, positionals } = readCommand({
+  usage: 'npm run chaos -- [NAME…]',
+  about: `Breaks the service on purpose, for minutes to hours, and says whether its promises held. Without names all of them:
+${Object.keys(registry).join(', ')}.`,
+  options: {
+    minutes: number('everything at once (storm), for so long'),
+    runs: number('how often, or how many histories'),
+    documents: number('documents in the database'),
+    jobs: number('fairness: jobs of one organization that wait', 500),
+    writes: number('pitr: writes', 20_000),
+    kills: number('pitr: captures that are killed', 50),
+    instants: number('pitr: instants that are compared', 300),
+    seed: number('model, moments, retention, pitr: live this history again; without it a new one'),
+    hooks: number('backlog: webhooks', 6500),
+    events: number('backlog: events', 500),
+    seconds: number('backlog: how long the other organization is watched', 120),
+    foreign: { type: 'boolean', default: false, about: 'model, pitr: against a Firestore that others wrote' },
+  },
+  takesNames: true,
+});
 
 const named = values.minutes && positionals.length === 0 ? ['storm'] : positionals;
 const names = named.length > 0 ? named : Object.keys(registry);

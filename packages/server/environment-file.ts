@@ -8,12 +8,9 @@ const option = '--env-file';
 /** Node.js reads it when the process begins, before any file of settings. */
 const certificates = 'NODE_EXTRA_CA_CERTS';
 
-/** Settings of a file, named after `--env-file`. What the environment says already goes before it. */
-export function loadEnvironmentFile(argv: readonly string[]): void {
-  const index = argv.indexOf(option);
-  if (index < 0) return;
-  const path = argv[index + 1];
-  if (path === undefined) throw new StartFailure(`${option} needs the name of a file.`);
+/** Settings of the file that `--env-file` names, if it does. What the environment says already goes before it. */
+export function loadEnvironmentFile(path: string | undefined): void {
+  if (path === undefined) return;
   const text = readText(path);
   requireUncut(text, path);
   const settings = parseEnv(text);

@@ -270,9 +270,8 @@ test('an option that is not known starts nothing, and help is only shown', () =>
 });
 
 test('a file of settings that is not there is told by its option, and Node does not read it before us', async () => {
-  expect(() => readStartOptions(['--env-file', 'nowhere.env'])).toThrow(
-    'The file nowhere.env of --env-file cannot be read (ENOENT).',
-  );
+  for (const option of [['--env-file', 'nowhere.env'], ['--env-file=nowhere.env']])
+    expect(() => readStartOptions(option)).toThrow('The file nowhere.env of --env-file cannot be read (ENOENT).');
   // Without the two dashes Node takes the option for its own, and sets what stands in the file before it is checked.
   const { scripts } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
   for (const name of ['start', 'dev', 'config']) expect(scripts[name]).toMatch(/ -- packages\/server\/main\.ts/);

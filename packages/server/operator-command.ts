@@ -1,12 +1,19 @@
 import { type Config, loadConfig } from './config.ts';
 import { loadEnvironmentFile } from './environment-file.ts';
+import { readCommand } from './platform/command-options.ts';
 import { describeStartFailure } from './start-failure.ts';
+import { environmentFileOption } from './start-options.ts';
 
-/** Runs a command beside the service. What fails is told as at a start, and the process ends with 1. */
-export async function runOperatorCommand(work: (config: Config) => Promise<void>): Promise<void> {
+/** Runs a command beside the service, never on a mistyped option. What fails is told as at a start, and the process ends with 1. */
+export async function runOperatorCommand(
+  { name, about }: { name: string; about: string },
+  work: (config: Config) => Promise<void>,
+): Promise<void> {
+  const options = { 'env-file': environmentFileOption };
+  const { values } = readCommand({ usage: `npm run ${name} --`, about, options });
   let config: Config | undefined;
   try {
-    loadEnvironmentFile(process.argv);
+    loadEnvironmentFile(values['env-file']);
     config = loadConfig({ LOG_LEVEL: 'warn', ...process.env });
     await work(config);
   } catch (error) {

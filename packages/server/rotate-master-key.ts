@@ -99,4 +99,12 @@ async function main(config: Config): Promise<void> {
   if (isOldKeyNeeded(report)) process.exitCode = 1;
 }
 
-if (import.meta.main) await runOperatorCommand(main);
+if (import.meta.main)
+  await runOperatorCommand(
+    {
+      name: 'rotate-master-key',
+      about: `Seals every secret anew under a new master key: one that it makes where the key lies in the data folder,
+else the one in MASTER_KEY, with the one before it in MASTER_KEYS_PREVIOUS.`,
+    },
+    main,
+  );

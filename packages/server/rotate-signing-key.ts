@@ -22,4 +22,8 @@ async function main(config: Config): Promise<void> {
   process.stdout.write('A new key signs access tokens from now on.\n');
 }
 
-if (import.meta.main) await runOperatorCommand(main);
+if (import.meta.main)
+  await runOperatorCommand(
+    { name: 'rotate-signing-key', about: 'Replaces the key that signs access tokens. Nobody is signed out.' },
+    main,
+  );

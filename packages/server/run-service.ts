@@ -3,6 +3,7 @@ import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type App, startApp } from './app.ts';
 import { type Config, describeConfig, loadConfig, remarksOn } from './config.ts';
 import { createLocator } from './modules/audit/index.ts';
+import { UsageMistake } from './platform/command-options.ts';
 import { StartFailure } from './platform/start-failure.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { readStartOptions, type StartOptions, usage } from './start-options.ts';
@@ -100,5 +101,5 @@ try {
   }
 } catch (error) {
   process.stderr.write(`${describeStartFailure(error, config)}\n`);
-  process.exitCode = 1;
+  process.exitCode = error instanceof UsageMistake ? 2 : 1;
 }

@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
 import { loadEnvironmentFile } from './environment-file.ts';
-import { StartFailure } from './platform/start-failure.ts';
+import { describeCommand, parseCommand } from './platform/command-options.ts';
 
 export interface StartOptions {
   readonly help: boolean;
@@ -8,41 +7,32 @@ export interface StartOptions {
   readonly requireDatabase: boolean;
 }
 
-export const usage = `npm start -- [options]
+export const environmentFileOption = {
+  type: 'string',
+  value: 'FILE',
+  about: 'settings from a file; what the environment says goes before it',
+} as const;
 
-  --env-file FILE      settings from a file; what the environment says goes before it
-  --print-config       show every setting as it would be used, and end
-  --require-database   refuse to start without DATABASE_URL
-  --help               show this, and end
+const command = {
+  usage: 'npm start --',
+  about: `Starts the service. Everything else is a setting in the environment: --print-config shows them all,
+docs/holdfast.env.example has those to begin with.`,
+  options: {
+    'env-file': environmentFileOption,
+    'print-config': { type: 'boolean', default: false, about: 'show every setting as it would be used, and end' },
+    'require-database': { type: 'boolean', default: false, about: 'refuse to start without DATABASE_URL' },
+  },
+} as const;
 
-Everything else is a setting in the environment: --print-config shows them all,
-docs/holdfast.env.example has those to begin with.
-`;
+export const usage = describeCommand(command);
 
 /** What stands behind `npm start --`. An option that is not known is a mistake, and nothing starts. */
 export function readStartOptions(args: readonly string[]): StartOptions {
-  const { values } = parse(args);
-  loadEnvironmentFile(args);
+  const { values } = parseCommand(command, args);
+  loadEnvironmentFile(values['env-file']);
   return {
     help: values.help,
     printConfig: values['print-config'],
     requireDatabase: values['require-database'],
   };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        'env-file': { type: 'string' },
-        'print-config': { type: 'boolean', default: false },
-        'require-database': { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-  } catch (error) {
-    const [sentence = ''] = (error as Error).message.split(/(?<=\.) /);
-    throw new StartFailure(`${sentence.replace(/\.?$/, '.')} The option --help lists what there is.`);
-  }
 }

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+/** Every script of package.json that is a program of ours, as people call it. */
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+/** npm's own; one that takes no options; one that has tests of its own; and two that are `start` again. */
+const others = ['postinstall', 'openapi', 'holdfast', 'dev', 'config'];
+const names = Object.keys(scripts).filter((name) => /^node .*\.ts/.test(scripts[name]!) && !others.includes(name));
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-commands-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function run(name: string, ...args: string[]): Promise<{ status: unknown; output: string; errors: string }> {
+  const command = scripts[name]!.replace(/^node /, '').split(' ');
+  const options = { cwd: root, env: { ...process.env, HOLDFAST_DATA: folder, PORT: '0' }, timeout: 60_000 };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [...command, ...args], options, (error, output, errors) =>
+      resolve({ status: error === null ? 0 : error.code, output, errors }),
+    );
+  });
+}
+
+test('there are some', () => expect(names.length).toBeGreaterThanOrEqual(10));
+
+describe.each(names)('npm run %s', (name) => {
+  test('answers --help in a few lines, and does nothing else', async () => {
+    const { status, output, errors } = await run(name, '--help');
+    expect([status, errors]).toEqual([0, '']);
+    expect(output).toMatch(/^npm (start|test|run [a-z-]+) --.* \[options\]\n\n/);
+    expect(output).toMatch(/\n {2}--help +show this, and end\n$/);
+    expect(output.split('\n').length).toBeLessThan(25);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('refuses an option that it does not know in one line, and does nothing else', async () => {
+    expect(await run(name, '--no-such-option')).toEqual({
+      status: 2,
+      output: '',
+      errors: "Unknown option '--no-such-option'. The option --help lists what there is.\n",
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+test('a number that is none is told', async () => {
+  for (const [name, option] of [
+    ['chaos', 'runs'],
+    ['fuzz', 'cases'],
+  ] as const)
+    expect(await run(name, `--${option}`, 'many')).toMatchObject({
+      status: 2,
+      errors: `--${option} takes a whole number, not "many". The option --help lists what there is.\n`,
+    });
+});
