@@ -15,6 +15,7 @@ import { Cursors } from './platform/cursor.ts';
 import { connectDatabase } from './platform/database/database.ts';
 import { startEmbeddedPostgres } from './platform/database/embedded-postgres.ts';
 import { prepareDatabase } from './platform/database/migrate.ts';
+import { requireOwnSessions } from './platform/database/own-sessions.ts';
 import { secondMs } from './platform/durations.ts';
 import { createIds } from './platform/ids.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
@@ -215,6 +216,7 @@ export async function openDatabase(
     lifecycle.onClose('embedded database', () => embedded.stop());
     ownerUrl = embedded.url;
   }
+  for (const url of [config.DATABASE_URL, config.DATABASE_APP_URL]) if (url) await requireOwnSessions(url);
   return prepareDatabase({
     ownerUrl,
     appUrl: config.DATABASE_APP_URL,
