@@ -8,8 +8,8 @@ export interface AuthUserSource {
   /** How the password hashes were made; without it they cannot be imported elsewhere. */
   hashConfiguration(options?: SourceCallOptions): Promise<AuthHashConfiguration>;
   users(options?: SourceCallOptions): AsyncIterable<AuthUserBatch>;
-  /** Ids of Identity Platform tenants, whose accounts are not among `users`. Absent: the source has none. */
-  tenantIds?(options?: SourceCallOptions): Promise<readonly string[]>;
+  /** Ids of Identity Platform tenants, whose accounts are not among `users`; undefined for who may not ask. Absent: the source has none. */
+  tenantIds?(options?: SourceCallOptions): Promise<readonly string[] | undefined>;
 }
 
 export interface AuthUserTarget {

@@ -61,7 +61,7 @@ export async function backUpUsers(source: AuthUserSource, options: BackUpUsersOp
     section: { count, hashConfiguration, segments },
     warnings: [
       ...redactionWarnings(hashConfiguration.passwordHashesRedacted),
-      ...tenantWarnings((await source.tenantIds?.(call)) ?? []),
+      ...(source.tenantIds ? tenantWarnings(await source.tenantIds(call)) : []),
     ],
   };
 }
@@ -69,11 +69,15 @@ export async function backUpUsers(source: AuthUserSource, options: BackUpUsersOp
 function redactionWarnings(isRedacted: boolean): string[] {
   if (!isRedacted) return [];
   return [
-    'PASSWORD_HASHES_REDACTED: The credentials may not read password hashes. Restored users would have no passwords.',
+    'PASSWORD_HASHES_REDACTED: The credentials may not read password hashes or how they are made (firebaseauth.configs.get, firebaseauth.configs.getHashConfig). Restored users would have no passwords.',
   ];
 }
 
-function tenantWarnings(tenantIds: readonly string[]): string[] {
+function tenantWarnings(tenantIds: readonly string[] | undefined): string[] {
+  if (tenantIds === undefined)
+    return [
+      'AUTH_TENANTS_LEFT_OUT: The credentials may not list Identity Platform tenants (identitytoolkit.tenants.list). Users of tenants, if the project has any, are not in this backup.',
+    ];
   if (tenantIds.length === 0) return [];
   return [
     `AUTH_TENANTS_LEFT_OUT: The project has ${tenantIds.length} Identity Platform tenants. Their users are not in this backup: ${tenantIds.slice(0, 20).join(', ')}.`,

@@ -5,7 +5,7 @@ import {
   startFirestoreSandbox,
   startGoogleSandbox,
 } from '@holdfast/sandbox';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { foundOrganization, signUp } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
@@ -35,6 +35,7 @@ beforeAll(async () => {
       { projectId: 'shop', databases: [{ databaseId: '(default)' }], users: people },
       { projectId: 'copy', databases: [{ databaseId: '(default)' }] },
       { projectId: 'taken', databases: [{ databaseId: '(default)' }], users: [squatter] },
+      { projectId: 'many', databases: [{ databaseId: '(default)' }] },
     ],
   });
   firestore = await startFirestoreSandbox();
@@ -106,4 +107,21 @@ test('a resume writes the accounts that were refused, and leaves what people cha
   expect(users.get('/ada')).toMatchObject({ email: 'ada@example.com' });
   expect(users.get('/bob')).toMatchObject({ displayName: 'Changed since' });
   expect(done.irreversibleReasons).toEqual([{ reason: expect.stringMatching(/accounts/), count: people.length }]);
+});
+
+test('accounts of tenants are left out, and the backup says whose, or that it could not ask', async () => {
+  const many = await connect('many');
+  const warnings = async () => {
+    const { id } = await post('/backups', { projectId: many.id, includeAuthUsers: true });
+    const backup = await untilEnded(app, `/api/v1/backups/${id}`, as);
+    expect(backup.status, JSON.stringify(backup.error)).toBe('completed');
+    return backup.warnings.filter(({ code }: { code: string }) => code === 'AUTH_TENANTS_LEFT_OUT');
+  };
+  expect(await warnings()).toEqual([]);
+  const { users } = google.control.state.projects.get('many')!;
+  users.set('acme/x', { localId: 'x', tenantId: 'acme' });
+  expect(await warnings()).toMatchObject([{ message: expect.stringContaining('not in this backup: acme.') }]);
+  google.control.setFaults([{ kind: 'permission_denied', path: '/tenants' }]);
+  onTestFinished(() => google.control.setFaults([]));
+  expect(await warnings()).toMatchObject([{ message: expect.stringContaining('identitytoolkit.tenants.list') }]);
 });

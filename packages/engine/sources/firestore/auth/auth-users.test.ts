@@ -102,6 +102,11 @@ describe('reading users', () => {
     expect((await collect(connect('shop').users())).flatMap((batch) => batch.users)).toHaveLength(2_345);
   });
 
+  test('whether there are tenants is not known to who may not ask', async () => {
+    google.control.setFaults([{ kind: 'permission_denied', path: '/tenants' }]);
+    expect(await connect('shop').tenantIds()).toBeUndefined();
+  });
+
   test('redacted hashes are noticed, not stored as if they were passwords', async () => {
     const viewer = connect('shop', 'vic@example.com');
     expect(await viewer.hashConfiguration()).toMatchObject({ passwordHashesRedacted: true });
@@ -211,6 +216,25 @@ describe('restoring users', () => {
       expect(user.displayName).toBeUndefined();
     }
     expect(stored.find(({ localId }) => localId === 'no-password')).toMatchObject({ displayName: 'restored' });
+  });
+
+  test('users whose hashes came along and whose hash parameters did not come back without a password, and take nobody theirs', async () => {
+    const source = connect('shop');
+    google.control.setFaults([{ kind: 'permission_denied', path: '/config' }]);
+    const hashConfiguration = await source.hashConfiguration();
+    const [first] = await collect(source.users());
+    google.control.setFaults([]);
+    const some = first!.users.slice(0, 3);
+    expect([hashConfiguration.passwordHashesRedacted, some.some(isRedacted)]).toEqual([true, false]);
+    const options = { hashConfiguration, mode: 'overwrite' } as const;
+    const result = await connect('copy').importUsers(batchesOf(some), options);
+    expect(result, JSON.stringify(result.errors)).toMatchObject({ imported: 3, failed: 0 });
+    expect(result.errors.map(({ message }) => message)).toEqual(
+      Array(3).fill(expect.stringContaining('without a password')),
+    );
+    expect(await connect('shop').importUsers(batchesOf(some), options)).toMatchObject({ imported: 0, failed: 3 });
+    const [living] = await collect(connect('shop').users());
+    expect(living!.users.slice(0, 3)).toMatchObject(some.map(({ localId }) => ({ localId, passwordHash: hash })));
   });
 
   test('missing rights are RESTORE_PERMISSION_DENIED', async () => {

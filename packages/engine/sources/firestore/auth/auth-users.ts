@@ -13,7 +13,7 @@ import {
 } from '../../../ports/index.ts';
 import type { AccountsClient } from './accounts-client.ts';
 import { importUsers } from './import-users.ts';
-import { hasPasswordSignIn, isRedacted } from './redaction.ts';
+import { hasPasswordSignIn, isRedacted, unknownAlgorithm } from './redaction.ts';
 
 const pageSize = 1000;
 
@@ -39,10 +39,10 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
   async hashConfiguration(options: SourceCallOptions = {}): Promise<AuthHashConfiguration> {
     const config = await this.#hashConfig(options.signal);
     const redacted = config === undefined || (await this.#firstPageIsRedacted(options.signal));
-    if (config === undefined) return { algorithm: 'UNKNOWN', passwordHashesRedacted: redacted };
+    if (config === undefined) return { algorithm: unknownAlgorithm, passwordHashesRedacted: redacted };
     const { algorithm, signerKey, saltSeparator, rounds, memoryCost } = config;
     return {
-      algorithm: algorithm ?? 'UNKNOWN',
+      algorithm: algorithm ?? unknownAlgorithm,
       ...(signerKey === undefined ? {} : { signerKey }),
       ...(saltSeparator === undefined ? {} : { saltSeparator }),
       ...(rounds === undefined ? {} : { rounds }),
@@ -61,7 +61,7 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
     } while (token !== '');
   }
 
-  async tenantIds(options: SourceCallOptions = {}): Promise<readonly string[]> {
+  async tenantIds(options: SourceCallOptions = {}): Promise<readonly string[] | undefined> {
     const ids: string[] = [];
     let pageToken = '';
     try {
@@ -73,9 +73,10 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
         pageToken = (page.nextPageToken as string | undefined) ?? '';
       } while (pageToken !== '');
     } catch (error) {
+      if (isPermissionDenied(error)) return undefined;
       // Projects without Identity Platform refuse the question, and so have no tenants.
       const isRefusal = isEngineError(error, 'VALIDATION_ERROR') || isEngineError(error, 'SOURCE_NOT_FOUND');
-      if (!isRefusal && !isPermissionDenied(error)) throw error;
+      if (!isRefusal) throw error;
     }
     return ids;
   }

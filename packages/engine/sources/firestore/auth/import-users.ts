@@ -10,14 +10,14 @@ import {
   isEngineError,
 } from '../../../ports/index.ts';
 import type { AccountsClient, JsonObject } from './accounts-client.ts';
-import { hasPasswordSignIn, isRedacted } from './redaction.ts';
+import { hasPasswordSignIn, isPasswordLost } from './redaction.ts';
 
 const usersPerCall = 500;
 /** As many as one lookup takes. */
 const lookupMax = 100;
 const errorsMax = 100;
 const keptPassword =
-  'Not overwritten: the account has a password, and the hash in the backup was redacted when it was made.';
+  'Not overwritten: the account has a password, and the backup was made without the right to read hashes and how they are made.';
 const exists = /existing account|already exists/i;
 
 /** What the API returns but does not take. */
@@ -29,6 +29,7 @@ export async function importUsers(
   options: AuthImportOptions,
 ): Promise<AuthImportResult> {
   const result = { imported: 0, skipped: 0, failed: 0, errors: [] as { localId: string; message: string }[] };
+  const isLost = (user: AuthUser) => isPasswordLost(user, options.hashConfiguration);
   let refused: string[] = [];
   const fail = (localId: string, message: string): void => {
     result.failed += 1;
@@ -44,13 +45,13 @@ export async function importUsers(
       position += asked.length;
       if (some.length === 0) continue;
       refused = [];
-      const redacted = some.filter(isRedacted);
-      if (redacted.length < some.length)
+      const lost = some.filter(isLost);
+      if (lost.length < some.length)
         await importSome(
-          some.filter((user) => !isRedacted(user)),
+          some.filter((user) => !isLost(user)),
           options.mode,
         );
-      if (redacted.length > 0) await importRedacted(redacted);
+      if (lost.length > 0) await importWithoutPassword(lost);
       await options.onSettled?.({
         settled: Math.max(position, count),
         imported: result.imported,
@@ -62,7 +63,7 @@ export async function importUsers(
   return result;
 
   /** Overwriting with what has no hash would take a living account its password, so existing ones are looked at first. */
-  async function importRedacted(users: readonly AuthUser[]): Promise<void> {
+  async function importWithoutPassword(users: readonly AuthUser[]): Promise<void> {
     if (options.mode !== 'overwrite') return await importSome(users, options.mode);
     const existing: AuthUser[] = [];
     await importSome(users, 'skip_existing', (user) => existing.push(user));
@@ -110,7 +111,7 @@ export async function importUsers(
       else if (message !== undefined) fail(user.localId, message);
       else {
         result.imported += 1;
-        if (isRedacted(user)) reportLostPassword(user);
+        if (isLost(user)) reportLostPassword(user);
       }
     });
   }
@@ -134,25 +135,27 @@ export async function importUsers(
   /** The account is there but its password is not: that must not look like a success. */
   function reportLostPassword(user: AuthUser): void {
     if (result.errors.length >= errorsMax) return;
-    const message = 'Imported without a password: the hash was redacted when the backup was made.';
+    const message =
+      'Imported without a password: the backup was made without the right to read hashes and how they are made.';
     result.errors.push({ localId: user.localId, message });
   }
 }
 
 function request(users: readonly AuthUser[], options: AuthImportOptions): JsonObject {
-  const withHashes = users.some((user) => typeof user.passwordHash === 'string' && !isRedacted(user));
+  const isLost = (user: AuthUser) => isPasswordLost(user, options.hashConfiguration);
+  const withHashes = users.some((user) => typeof user.passwordHash === 'string' && !isLost(user));
   return {
-    users: users.map(importable),
+    users: users.map((user) => importable(user, isLost(user))),
     allowOverwrite: options.mode === 'overwrite',
     sanityCheck: true,
     ...(withHashes ? hashParameters(options.hashConfiguration) : {}),
   };
 }
 
-function importable(user: AuthUser): JsonObject {
+function importable(user: AuthUser, isWithoutPassword: boolean): JsonObject {
   const copy: Record<string, unknown> = { ...user };
   for (const field of readOnlyFields) delete copy[field];
-  if (isRedacted(user)) {
+  if (isWithoutPassword) {
     delete copy.passwordHash;
     delete copy.salt;
   }

@@ -1,9 +1,11 @@
 /** How Google hides password hashes from credentials that may not see them. */
 
-import type { AuthUser } from '../../../ports/index.ts';
+import type { AuthHashConfiguration, AuthUser } from '../../../ports/index.ts';
 
 /** The word REDACTED in base64 stands where the hash would be. */
 const redactedHash = 'UkVEQUNURUQ=';
+/** Stands for parameters that these credentials may not see. */
+export const unknownAlgorithm = 'UNKNOWN';
 
 export function hasPasswordSignIn(user: AuthUser): boolean {
   if (typeof user.passwordHash === 'string' && user.passwordHash !== '') return true;
@@ -15,4 +17,9 @@ export function hasPasswordSignIn(user: AuthUser): boolean {
 export function isRedacted(user: AuthUser): boolean {
   if (!hasPasswordSignIn(user)) return false;
   return typeof user.passwordHash !== 'string' || user.passwordHash === '' || user.passwordHash === redactedHash;
+}
+
+/** True when the password cannot be brought back: its hash did not come along, or nobody knows how it was made. */
+export function isPasswordLost(user: AuthUser, { algorithm }: AuthHashConfiguration): boolean {
+  return isRedacted(user) || (algorithm === unknownAlgorithm && hasPasswordSignIn(user));
 }
