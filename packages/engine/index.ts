@@ -52,4 +52,5 @@ export * from './ports/index.ts';
 export * from './sources/firestore/index.ts';
 export * from './stores/index.ts';
 export * from './stores/local/scratch.ts';
+export { ahead } from './time/ahead.ts';
 export { Wake } from './time/wake.ts';

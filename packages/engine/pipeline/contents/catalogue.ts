@@ -5,6 +5,7 @@ import { ManifestObject } from '../../format/manifest-object.ts';
 import { backupPrefix, backupsPrefix, isObjectOf, isOwnerId, manifestKey } from '../../format/object-keys.ts';
 import type { BlobStore, CallOptions, DeleteOptions, Removal } from '../../ports/blob-store.ts';
 import { isEngineError } from '../../ports/errors.ts';
+import { ahead } from '../../time/ahead.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { BackupReader } from '../view/backup-reader.ts';
 
@@ -17,6 +18,9 @@ export interface CatalogueEntry {
   readonly problem: { readonly code: string; readonly message: string } | null;
 }
 
+/** Manifests opened at a time. */
+const openedAheadMax = 4;
+
 /** Every finished backup below the store's prefix, from the bucket alone. Objects without a manifest are no backup. */
 export async function* listBackups(
   store: BlobStore,
@@ -24,45 +28,61 @@ export async function* listBackups(
   codec: SegmentCodec,
   options: CallOptions = {},
 ): AsyncGenerator<CatalogueEntry> {
-  for await (const backupId of backupIds(store, options)) {
-    const entry = await describeBackup(store, backupId, keys, codec, options).catch((error: unknown) => {
-      // Somebody was just removing it: it is no longer among the finished ones.
-      if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
-      throw error;
-    });
-    if (entry) yield entry;
-  }
+  const describe = (backupId: string) => describeBackup(store, backupId, keys, codec, options);
+  for await (const entry of ahead(finishedBackups(store, options), openedAheadMax, describe)) if (entry) yield entry;
 }
 
-/** Jumps from one backup to the next instead of listing their segments. */
-async function* backupIds(store: BlobStore, options: CallOptions): AsyncGenerator<string> {
-  let startAfter = backupsPrefix;
-  for (;;) {
-    const first = await firstKey(store, startAfter, options);
-    if (first === undefined) return;
-    const backupId = first.slice(backupsPrefix.length).split('/')[0]!;
-    if (isOwnerId(backupId) && (await store.head(manifestKey(backupId), options)) !== undefined) yield backupId;
+/** Keys of one folder that are read before the listing begins again behind it: a page of most stores holds 1,000. */
+const folderKeysMax = 100;
+
+/**
+ * The ids of all finished backups. Small backups share the pages of one listing, which shows their manifests too; the
+ * segments of a large one are jumped over.
+ */
+export async function* finishedBackups(store: BlobStore, options: CallOptions = {}): AsyncGenerator<string> {
+  let startAfter: string | undefined = backupsPrefix;
+  while (startAfter !== undefined) startAfter = yield* finishedOfListing(store, startAfter, options);
+}
+
+/** Up to a folder that is too large; tells where to go on behind it. */
+async function* finishedOfListing(
+  store: BlobStore,
+  startAfter: string,
+  options: CallOptions,
+): AsyncGenerator<string, string | undefined> {
+  let folder: string | undefined;
+  let keys = 0;
+  let isFinished = false;
+  for await (const { key } of store.list(backupsPrefix, { ...options, startAfter })) {
+    const next = key.slice(backupsPrefix.length).split('/')[0]!;
+    if (next !== folder) [folder, keys, isFinished] = [next, 0, false];
+    keys++;
+    if (isOwnerId(folder) && key === manifestKey(folder)) {
+      isFinished = true;
+      yield folder;
+    }
+    if (keys < folderKeysMax) continue;
+    const isUnseen = !isFinished && isOwnerId(folder);
+    if (isUnseen && (await store.head(manifestKey(folder), options)) !== undefined) yield folder;
     // The byte behind the slash: all of the folder lies before it, whatever others call what they put there.
-    startAfter = `${backupsPrefix}${backupId}0`;
+    return `${backupsPrefix}${folder}0`;
   }
-}
-
-async function firstKey(store: BlobStore, startAfter: string, options: CallOptions): Promise<string | undefined> {
-  for await (const { key } of store.list(backupsPrefix, { ...options, startAfter })) return key;
   return undefined;
 }
 
-async function describeBackup(
+/** Undefined when there is none: somebody was just removing it. */
+export async function describeBackup(
   store: BlobStore,
   backupId: string,
   keys: KeyRing,
   codec: SegmentCodec,
-  options: CallOptions,
-): Promise<CatalogueEntry> {
+  options: CallOptions = {},
+): Promise<CatalogueEntry | undefined> {
   try {
     const { body, manifestSha256 } = await BackupReader.open({ store, backupId, keys, codec, ...options });
     return { backupId, createdAt: body.createdAt, body, manifestSha256, problem: null };
   } catch (error) {
+    if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
     if (!isEngineError(error, 'DECRYPTION_ERROR') && !isEngineError(error, 'INTEGRITY_ERROR')) throw error;
     const createdAt = await clearDate(store, backupId, options);
     return {

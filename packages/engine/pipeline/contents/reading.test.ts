@@ -15,7 +15,7 @@ import { readUsers } from '../backup/auth-user-segments.ts';
 import { mergeChain } from '../backup/write-view.ts';
 import { previewRestore, restoreDeletes, restorePuts } from '../restore/restore.ts';
 import { browse } from './browse.ts';
-import { deleteBackup, listBackups, rewrapBackup } from './catalogue.ts';
+import { deleteBackup, finishedBackups, listBackups, rewrapBackup } from './catalogue.ts';
 import { diffSides } from './diff.ts';
 import { exportLines } from './export.ts';
 import { verifyChain } from './verify-backup.ts';
@@ -231,14 +231,39 @@ test('a backup that is removed while the store is listed is not among the finish
   const { store } = harness;
   const removing: BlobStore = {
     ...store,
-    head: async (key, options) => {
-      const info = await store.head(key, options);
+    get: async (key, options) => {
       if (key === manifestKey(gone)) await store.delete([key]);
-      return info;
+      return store.get(key, options);
     },
   };
   const found = await collect(listBackups(removing, harness.keys, harness.codec));
   expect(found.map(({ backupId }) => backupId)).toEqual([left]);
+});
+
+test('finished backups are found past any number of segments and of what others keep among them, in few listings', async () => {
+  const attempts = memoryAttempts();
+  const store = withRetries(attempts);
+  const put = (key: string) => attempts.put(`${backupsPrefix}${key}`, new Uint8Array(1));
+  const numbered = (count: number, name: string) => Array.from({ length: count }, (_, n) => `${name}${1000 + n}`);
+  for (const id of ['bkp_a', 'bkp_c', 'bkp_e', 'bkp_f']) await put(`${id}/manifest`);
+  for (const id of ['bkp_a', 'bkp_b', 'bkp_e']) for (const name of numbered(250, `${id}/segments/`)) await put(name);
+  // So many before its manifest that the listing goes on behind the folder without having seen it.
+  for (const name of numbered(150, 'bkp_c/before/')) await put(name);
+  for (const name of numbered(150, 'customers/')) await put(name);
+  const asked = { list: 0, head: 0 };
+  const counted: BlobStore = {
+    ...store,
+    list: (prefix, options) => {
+      asked.list++;
+      return store.list(prefix, options);
+    },
+    head: (key, options) => {
+      asked.head++;
+      return store.head(key, options);
+    },
+  };
+  expect(await collect(finishedBackups(counted))).toEqual(['bkp_a', 'bkp_c', 'bkp_e', 'bkp_f']);
+  expect(asked).toEqual({ list: 6, head: 3 });
 });
 
 test('re-wrapping changes the key and one object, keeps the manifest hash, and shuts the old key out', async () => {

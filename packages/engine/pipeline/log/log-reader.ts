@@ -9,6 +9,7 @@ import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
 import { type Instant, instantFromParts } from '../../ports/instant.ts';
 import { recordKind } from '../../ports/record.ts';
+import { ahead } from '../../time/ahead.ts';
 import { type ReadRecord, readRecords } from '../segments/read-records.ts';
 import { coverageOf, type LogCoverage, type LogStretch } from './log-coverage.ts';
 import { contentsOf, type LogSegment } from './log-segment.ts';
@@ -53,14 +54,9 @@ export class LogReader {
 
   /** What a catalogue keeps of every segment, by the beginning of its stretch. One that is damaged is as good as missing. */
   async *describe(options: LogReadOptions = {}): AsyncGenerator<LogSegment> {
-    let reading: Promise<LogSegment | undefined>[] = [];
-    for await (const key of options.keys ?? this.#listed(null, options)) {
-      reading.push(this.#describe(key, options));
-      if (reading.length < readAheadMax) continue;
-      for (const segment of await Promise.all(reading)) if (segment) yield segment;
-      reading = [];
-    }
-    for (const segment of await Promise.all(reading)) if (segment) yield segment;
+    const keys = options.keys ?? this.#listed(null, options);
+    for await (const segment of ahead(keys, readAheadMax, (key) => this.#describe(key, options)))
+      if (segment) yield segment;
   }
 
   async #describe(key: string, options: CallOptions): Promise<LogSegment | undefined> {
@@ -80,7 +76,9 @@ export class LogReader {
     options: LogReadOptions = {},
   ): AsyncGenerator<OpenedLogSegment> {
     const keys = options.keys ?? this.#listed(through, options);
-    for await (const segment of inOrder(this.#readAhead(keys, options))) {
+    const signal = options.signal ? { signal: options.signal } : {};
+    const read = async (key: string) => this.#open(key, await this.#store.get(key, signal));
+    for await (const segment of inOrder(ahead(keys, readAheadMax, read))) {
       if (from === null || segment.coveredThrough > from) yield segment;
     }
   }
@@ -90,22 +88,6 @@ export class LogReader {
       if (through !== null && logSegmentStart(key) > instantDigits(through)) return;
       yield key;
     }
-  }
-
-  /** In order, a few being fetched at a time. */
-  async *#readAhead(
-    keys: Iterable<string> | AsyncIterable<string>,
-    options: CallOptions,
-  ): AsyncGenerator<OpenedLogSegment> {
-    const reading: Promise<OpenedLogSegment>[] = [];
-    const signal = options.signal ? { signal: options.signal } : {};
-    for await (const key of keys) {
-      const segment = this.#store.get(key, signal).then((bytes) => this.#open(key, bytes));
-      segment.catch(() => undefined);
-      reading.push(segment);
-      if (reading.length >= readAheadMax) yield await reading.shift()!;
-    }
-    for (const segment of reading) yield await segment;
   }
 
   /** Where the log covers time. Reads every segment: the control plane keeps the same from what writers return. */

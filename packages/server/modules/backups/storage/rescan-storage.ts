@@ -1,12 +1,14 @@
 import type { AuditAction } from '@holdfast/contract';
 import {
+  ahead,
   type BackupReader,
   type BlobStore,
   type CatalogueEntry,
+  describeBackup,
+  finishedBackups,
   isEngineError,
   isSamePlace,
   type KeyRing,
-  listBackups,
   manifestKey,
   openChain,
 } from '@holdfast/engine';
@@ -24,6 +26,15 @@ import { copyStore, type KnownBackup } from './copy-store.ts';
 import { lockedUntilOf, registerBackup, reviveBackup } from './register-backup.ts';
 
 const failuresMax = 100;
+/** Backups looked at ahead of those that are being registered. */
+const lookedAheadMax = 4;
+
+/** A backup that lies here. Its manifest was opened only when the catalogue does not know already that it does. */
+interface Found {
+  readonly backupId: string;
+  readonly known: KnownBackup | undefined;
+  readonly entry: CatalogueEntry | undefined;
+}
 
 /**
  * Finds finished backups that lie in the destination: registers those that are not known under their own ids, and links
@@ -40,8 +51,9 @@ export async function rescanStorage(context: BackupsContext, run: TaskRun): Prom
       context.keys.ring(transaction, organizationId),
     );
     const rescan = new Rescan(context, destination, store, ring, signal);
-    for await (const entry of listBackups(store, ring, context.engine.codec, { signal })) {
-      await rescan.look(entry);
+    const finished = finishedBackups(store, { signal });
+    for await (const found of ahead(finished, lookedAheadMax, (backupId) => rescan.look(backupId))) {
+      if (found) await rescan.take(found);
       await onProgress(50, 'Registering', rescan.result.bytes);
     }
     rescan.requireSome(unopened);
@@ -66,7 +78,7 @@ class Rescan {
   readonly #store: BlobStore;
   readonly #keys: KeyRing;
   readonly #signal: AbortSignal;
-  readonly #samePlace = new Map<string, boolean>();
+  readonly #samePlace = new Map<string, Promise<boolean>>();
   readonly #seen = new Set<string>();
   readonly #complete = new Map<string, Promise<void>>();
   #unopened = 0;
@@ -95,12 +107,21 @@ class Rescan {
     });
   }
 
-  async look({ backupId, body, problem }: CatalogueEntry): Promise<void> {
-    this.result.found++;
-    this.#seen.add(backupId);
+  /** Undefined when it was removed just now. */
+  async look(backupId: string): Promise<Found | undefined> {
     const { database } = this.#context.platform;
     const known = await database.system((transaction) => copyStore.findAnywhere(transaction, backupId));
-    if (known && !(await this.#isLost(known))) return;
+    if (known && !(await this.#isLost(known))) return { backupId, known, entry: undefined };
+    const { codec } = this.#context.engine;
+    const entry = await describeBackup(this.#store, backupId, this.#keys, codec, { signal: this.#signal });
+    return entry && { backupId, known, entry };
+  }
+
+  async take({ backupId, known, entry }: Found): Promise<void> {
+    this.result.found++;
+    this.#seen.add(backupId);
+    if (!entry) return;
+    const { body, problem } = entry;
     if (!body) {
       if (problem?.code === 'DECRYPTION_ERROR') this.#unopened++;
       this.#fail(backupId, problem ? `${problem.code}: ${problem.message}` : 'cannot be read');
@@ -201,12 +222,13 @@ class Rescan {
     return gone;
   }
 
-  async #isHere(other: DestinationRow): Promise<boolean> {
-    if (!this.#samePlace.has(other.id)) {
-      const isSame = await this.#within(other, (store) => isSamePlace(this.#store, store, { signal: this.#signal }));
-      this.#samePlace.set(other.id, isSame === true);
-    }
-    return this.#samePlace.get(other.id) === true;
+  /** Each is asked once. */
+  #isHere(other: DestinationRow): Promise<boolean> {
+    const ask = async () =>
+      (await this.#within(other, (store) => isSamePlace(this.#store, store, { signal: this.#signal }))) === true;
+    const asked = this.#samePlace.get(other.id) ?? ask();
+    this.#samePlace.set(other.id, asked);
+    return asked;
   }
 
   async #destinations(ids: readonly string[]): Promise<DestinationRow[]> {

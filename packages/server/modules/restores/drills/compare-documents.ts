@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { DrillReport } from '@holdfast/contract';
-import { canonicalFields, comparePaths, documentContent, type RecordBatch, readRecords } from '@holdfast/engine';
+import { comparePaths, documentContent, type RecordBatch, readRecords } from '@holdfast/engine';
+import { type Digests, isAbsent, isSame, type PieceToCompare } from './compare-values.ts';
+import type { ComparingThread } from './drill-thread.ts';
 
 type Difference = DrillReport['differences']['sample'][number];
-
-/** Resolves when the next few milliseconds of comparing may begin. */
-export type Turn = () => Promise<void>;
 
 export interface Document {
   readonly path: string;
@@ -13,15 +11,22 @@ export interface Document {
   readonly isAsCreated: boolean;
 }
 
-/** Some milliseconds of hashing; then whoever else needs the thread has it. */
-const comparedAtOnce = 32;
+/** So many travel to the thread that compares their values at a time. */
+const pieceDocumentsMax = 128;
+const pieceBytesMax = 1024 * 1024;
 const sampleMax = 100;
 /** A path can be long, and the sample is signed and kept. */
 const sampleBytesMax = 16 * 1024;
 
+interface Pair {
+  readonly path: string;
+  readonly expected: Document | undefined;
+  readonly found: Document | undefined;
+}
+
 /**
- * What should be there and what is, document by document in the order of paths. Values are compared, not bytes: a
- * database may order the fields of a map anew. Both sides are hashed in a form in which equal values are equal.
+ * What should be there and what is, document by document in the order of paths. They are put side by side here; their
+ * values are compared on a thread of their own, one piece while the next is read.
  */
 export class Comparison {
   matched = 0;
@@ -30,64 +35,71 @@ export class Comparison {
   /** Those of the differences that only somebody who wrote there can have made: whoever restores into it creates, once. */
   othersWrites = 0;
   readonly sample: Difference[] = [];
-  readonly #expected = createHash('sha256');
-  readonly #restored = createHash('sha256');
-  readonly #turn: Turn;
+  readonly #thread: ComparingThread;
   #sampleBytes = 0;
+  #pairs: Pair[] = [];
+  #pairsBytes = 0;
+  #underWay: Promise<void> = Promise.resolve();
 
-  constructor(turn: Turn) {
-    this.#turn = turn;
+  constructor(thread: ComparingThread) {
+    this.#thread = thread;
   }
 
   async add(expected: AsyncIterable<Document>, restored: AsyncIterable<Document>): Promise<void> {
     const there = restored[Symbol.asyncIterator]();
     try {
       let next = await there.next();
-      let compared = 0;
       for await (const document of expected) {
-        if (++compared % comparedAtOnce === 0) await this.#turn();
-        for (; !next.done && comparePaths(next.value.path, document.path) < 0; next = await there.next())
-          this.#unexpected(next.value);
-        if (next.done || next.value.path !== document.path) this.#missing(document);
+        const { path } = document;
+        for (; !next.done && comparePaths(next.value.path, path) < 0; next = await there.next())
+          await this.#pair(next.value.path, undefined, next.value);
+        if (next.done || next.value.path !== path) await this.#pair(path, document, undefined);
         else {
-          this.#both(document, next.value);
+          await this.#pair(path, document, next.value);
           next = await there.next();
         }
       }
-      for (; !next.done; next = await there.next()) this.#unexpected(next.value);
+      for (; !next.done; next = await there.next()) await this.#pair(next.value.path, undefined, next.value);
+      await this.#send();
+      await this.#underWay;
     } finally {
       await there.return?.();
     }
   }
 
-  digests(): Pick<DrillReport, 'sha256Expected' | 'sha256Restored'> {
-    return { sha256Expected: this.#expected.digest('hex'), sha256Restored: this.#restored.digest('hex') };
+  digests(): Promise<Digests> {
+    return this.#thread.digests();
   }
 
-  #both({ path, body }: Document, found: Document): void {
-    this.bytes += body.length;
-    const values = canonicalFields(body);
-    const areSameBytes = Buffer.compare(documentContent(body), documentContent(found.body)) === 0;
-    const foundValues = areSameBytes ? values : canonicalFields(found.body);
-    this.#expected.update(lineOf(path, values));
-    this.#restored.update(lineOf(path, foundValues));
-    if (values === foundValues) this.matched++;
-    else {
-      if (!found.isAsCreated) this.othersWrites++;
-      this.#note({ path, kind: 'different' });
+  #pair(path: string, expected: Document | undefined, found: Document | undefined): Promise<void> | undefined {
+    const bytes = expected?.body.length ?? 0;
+    this.bytes += bytes;
+    this.#pairs.push({ path, expected, found });
+    this.#pairsBytes += bytes + (found?.body.length ?? 0);
+    const isFull = this.#pairs.length >= pieceDocumentsMax || this.#pairsBytes >= pieceBytesMax;
+    return isFull ? this.#send() : undefined;
+  }
+
+  async #send(): Promise<void> {
+    const pairs = this.#pairs;
+    [this.#pairs, this.#pairsBytes] = [[], 0];
+    if (pairs.length === 0) return;
+    const piece = pieceOf(pairs);
+    await this.#underWay;
+    this.#underWay = this.#thread.compare(piece).then((different) => this.#judge(pairs, new Set(different)));
+    this.#underWay.catch(() => undefined);
+  }
+
+  #judge(pairs: readonly Pair[], different: ReadonlySet<number>): void {
+    for (const [index, { path, expected, found }] of pairs.entries()) {
+      if (expected !== undefined && found !== undefined && !different.has(index)) {
+        this.matched++;
+        continue;
+      }
+      const kind = expected === undefined ? 'unexpected' : found === undefined ? 'missing' : 'different';
+      if (kind === 'unexpected' || (kind === 'different' && !found?.isAsCreated)) this.othersWrites++;
+      this.#note({ path, kind });
     }
-  }
-
-  #missing({ path, body }: Document): void {
-    this.bytes += body.length;
-    this.#expected.update(lineOf(path, canonicalFields(body)));
-    this.#note({ path, kind: 'missing' });
-  }
-
-  #unexpected({ path, body }: Document): void {
-    this.#restored.update(lineOf(path, canonicalFields(body)));
-    this.othersWrites++;
-    this.#note({ path, kind: 'unexpected' });
   }
 
   #note(difference: Difference): void {
@@ -97,8 +109,27 @@ export class Comparison {
   }
 }
 
-function lineOf(path: string, values: string): string {
-  return `${path}\0${values}\n`;
+function pieceOf(pairs: readonly Pair[]): PieceToCompare {
+  const lengths = new Int32Array(2 * pairs.length);
+  const bodies: Uint8Array[] = [];
+  for (const [index, { expected, found }] of pairs.entries()) {
+    const areSame = expected !== undefined && found !== undefined && haveSameBytes(expected, found);
+    lengths[2 * index] = expected?.body.length ?? isAbsent;
+    lengths[2 * index + 1] = areSame ? isSame : (found?.body.length ?? isAbsent);
+    if (expected !== undefined) bodies.push(expected.body);
+    if (found !== undefined && !areSame) bodies.push(found.body);
+  }
+  const bytes = new Uint8Array(bodies.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const body of bodies) {
+    bytes.set(body, offset);
+    offset += body.length;
+  }
+  return { paths: pairs.map(({ path }) => path), bytes, lengths };
+}
+
+function haveSameBytes(expected: Document, found: Document): boolean {
+  return Buffer.compare(documentContent(expected.body), documentContent(found.body)) === 0;
 }
 
 export async function* documentsOf(

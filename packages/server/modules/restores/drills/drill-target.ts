@@ -3,7 +3,7 @@ import { Problem } from '../../../platform/problem.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import type { DrillRow } from './drill-store.ts';
-import { scratchThread } from './scratch-thread.ts';
+import { drillThread } from './drill-thread.ts';
 
 export interface Scratch {
   firestore: ConnectedFirestore;
@@ -14,7 +14,7 @@ export interface Scratch {
 /** A Firestore that exists for this drill alone. */
 export async function openScratch(view: View): Promise<Scratch> {
   const [, project = 'drill', , database = '(default)'] = view.database.split('/');
-  const { scratch, address } = await scratchThread.open();
+  const { scratch, address } = await drillThread.open();
   const firestore = connectFirestore({
     projectId: project,
     databaseId: database,
@@ -22,10 +22,10 @@ export async function openScratch(view: View): Promise<Scratch> {
   });
   return {
     firestore,
-    clear: () => scratchThread.clear(scratch, { project, database }),
+    clear: () => drillThread.clear(scratch, { project, database }),
     close: async () => {
       await firestore.close();
-      await scratchThread.close(scratch);
+      await drillThread.close(scratch);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { DrillReport } from '@holdfast/contract';
 import type { Comparison } from './compare-documents.ts';
+import type { Digests } from './compare-values.ts';
 
 export type ShowProgress = (done: { restored: number; compared: number; bytes: number }) => Promise<void>;
 
@@ -7,6 +8,7 @@ export type ShowProgress = (done: { restored: number; compared: number; bytes: n
 export interface Proof {
   database: string;
   comparison: Comparison;
+  digests: Digests;
   restored: number;
   restoreMs: number;
   compareMs: number;

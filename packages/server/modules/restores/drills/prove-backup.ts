@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DrillReport } from '@holdfast/contract';
 import { type BackupReader, readUsers, type Scope, type View, viewOfChain } from '@holdfast/engine';
 import { version } from '../../../version.ts';
 import type { RestoresContext } from '../context.ts';
 import type { DrillRow } from './drill-store.ts';
 import { openNamed } from './drill-target.ts';
+import { drillThread } from './drill-thread.ts';
 import type { Proof, ShowProgress } from './proof.ts';
 import { proveInScratch } from './prove-in-scratch.ts';
 import { proveInTarget, type TargetState } from './prove-in-target.ts';
@@ -29,7 +29,7 @@ export async function proveBackup(context: RestoresContext, row: DrillRow, work:
       return work.show(Math.min(99, Math.floor(100 * share)), restored, bytes);
     };
     const { proof, target } = await proveSomewhere(context, row, view, show, work);
-    const { comparison } = proof;
+    const { comparison, digests } = proof;
     return {
       backup: backupOf(chain.readers, newest),
       target,
@@ -42,7 +42,7 @@ export async function proveBackup(context: RestoresContext, row: DrillRow, work:
       authUsers: await countUsers(newest, signal),
       differences: { count: comparison.differences, sample: comparison.sample },
       mismatches: comparison.sample.map(({ path }) => path),
-      ...comparison.digests(),
+      ...digests,
       startedAt,
       restoreDurationMs: Math.round(proof.restoreMs),
       compareDurationMs: Math.round(proof.compareMs),
@@ -60,12 +60,8 @@ async function proveSomewhere(
   { signal, noteEmpty }: ProofWork,
 ): Promise<{ proof: Proof; target: DrillReport['target'] }> {
   const { organizationId, targetProjectId } = row;
-  const turn = async () => {
-    await nextTurn();
-    await context.platform.cpuTurns.takeForJob(organizationId);
-  };
   if (targetProjectId === null) {
-    const proof = await proveInScratch(view, signal, show, turn);
+    const proof = await drillThread.comparing((thread) => proveInScratch(view, signal, show, thread));
     const { database } = proof;
     return { proof, target: { kind: 'scratch', database, foundEmptyAt: null, contents: 'discarded' } };
   }
@@ -79,7 +75,7 @@ async function proveSomewhere(
     },
   };
   try {
-    const proof = await proveInTarget(view, named, state, signal, show, turn);
+    const proof = await drillThread.comparing((thread) => proveInTarget(view, named, state, signal, show, thread));
     const { database } = proof;
     const found = foundEmptyAt?.toISOString() ?? null;
     return { proof, target: { kind: 'project', database, foundEmptyAt: found, contents: 'left' } };

@@ -1,6 +1,7 @@
 import { everything, type RecordBatch, restorePuts, type View, wholeDatabase } from '@holdfast/engine';
-import { Comparison, documentsOf, type Turn } from './compare-documents.ts';
+import { Comparison, documentsOf } from './compare-documents.ts';
 import { openScratch } from './drill-target.ts';
+import type { ComparingThread } from './drill-thread.ts';
 import type { Proof, ShowProgress } from './proof.ts';
 
 /** A scratch database holds so many documents at a time; a larger backup is proved slice by slice. */
@@ -8,10 +9,15 @@ const sliceDocuments = 50_000;
 const sliceBytes = 64 * 1024 * 1024;
 
 /** Restores and reads back one slice after the other in a database that exists for this drill alone. */
-export async function proveInScratch(view: View, signal: AbortSignal, show: ShowProgress, turn: Turn): Promise<Proof> {
+export async function proveInScratch(
+  view: View,
+  signal: AbortSignal,
+  show: ShowProgress,
+  thread: ComparingThread,
+): Promise<Proof> {
   const scratch = await openScratch(view);
   const { source, target } = scratch.firestore;
-  const comparison = new Comparison(turn);
+  const comparison = new Comparison(thread);
   let [restored, restoreMs, compareMs] = [0, 0, 0];
   try {
     for await (const slice of slicesOf(view, signal)) {
@@ -37,7 +43,7 @@ export async function proveInScratch(view: View, signal: AbortSignal, show: Show
   } finally {
     await scratch.close();
   }
-  return { database: source.database, comparison, restored, restoreMs, compareMs };
+  return { database: source.database, comparison, digests: await comparison.digests(), restored, restoreMs, compareMs };
 }
 
 /** Consecutive batches of the view, a bounded amount at a time. */

@@ -11,8 +11,9 @@ import {
 import { minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { partialFailure } from '../run/partial-failure.ts';
-import { Comparison, type Document, documentsOf, type Turn } from './compare-documents.ts';
+import { Comparison, type Document, documentsOf } from './compare-documents.ts';
 import { type NamedTarget, requireEmpty } from './drill-target.ts';
+import type { ComparingThread } from './drill-thread.ts';
 import type { Proof, ShowProgress } from './proof.ts';
 
 export interface TargetState {
@@ -32,7 +33,7 @@ export async function proveInTarget(
   state: TargetState,
   signal: AbortSignal,
   show: ShowProgress,
-  turn: Turn,
+  thread: ComparingThread,
 ): Promise<Proof> {
   const isTakenUpAgain = state.foundEmptyAt !== null;
   if (!isTakenUpAgain) {
@@ -53,14 +54,14 @@ export async function proveInTarget(
   requireTaken(applied);
   const restored = applied.written + (isTakenUpAgain ? applied.skipped : 0);
   const writtenMs = performance.now();
-  const comparison = new Comparison(turn);
+  const comparison = new Comparison(thread);
   const expected = reporting(documentsOf(view.records({}, { signal }), view.database), (compared) =>
     show({ restored, compared, bytes: comparison.bytes }),
   );
   await comparison.add(expected, readBack(source, signal));
   requireAlone(named, comparison, isTakenUpAgain ? 0 : applied.skipped);
   const [restoreMs, compareMs] = [writtenMs - startedMs, performance.now() - writtenMs];
-  return { database: source.database, comparison, restored, restoreMs, compareMs };
+  return { database: source.database, comparison, digests: await comparison.digests(), restored, restoreMs, compareMs };
 }
 
 /** What a document is refused with when that is about the target, not about the document. */
