@@ -247,6 +247,11 @@ export const settings = {
     withdrawText: 'Backups made with it cannot be read until it is supplied again.',
     rotate: 'Rotate',
     rotateText: 'Makes a new key and wraps the key of every backup anew. Backup data is not touched.',
+    rotateOwnText: 'Wraps the key of every backup anew under your key in use. Backup data is not touched.',
+    rotateTitle: 'Rotate the key?',
+    rotateOutdates: 'A recovery kit that was taken before no longer opens the backups, the older ones included.',
+    rotateTakeKit: 'Download a new one here right afterwards.',
+    rotateTellOwner: 'Only the owner of the organization can take a new one: tell them.',
     kit: 'Recovery kit',
     kitText:
       'A text file with every key. With it and the bucket, backups open without this server. Each change of the key asks for a new one.',
@@ -271,7 +276,9 @@ export const settings = {
     title: 'Delete the organization',
     text: 'Nothing runs any more. For 30 days the owner can recover it; then everything goes, and its key with it.',
     force: 'At once and for good: no recovery',
+    forceText: 'Nothing runs any more. Everything goes now, and its key with it: nobody can bring it back.',
     delete: 'Delete organization',
+    deleteForGood: 'Delete for good',
     ownerOnly: 'Only the owner can delete the organization.',
   },
   statistics: {

@@ -28,7 +28,7 @@ export function DangerZone({ organization }: { organization: OrganizationDetail 
       {isAsking && (
         <Confirm
           title={words.title}
-          action={words.delete}
+          action={force ? words.deleteForGood : words.delete}
           danger
           typed={organization.name}
           busy={remove.isPending}
@@ -36,7 +36,7 @@ export function DangerZone({ organization }: { organization: OrganizationDetail 
           onClose={() => setAsking(false)}
           onConfirm={() => remove.mutate({ body: { confirmName: organization.name, force } })}
         >
-          <p>{words.text}</p>
+          <p>{force ? words.forceText : words.text}</p>
           <Checkbox label={words.force} checked={force} onChange={(event) => setForce(event.target.checked)} />
         </Confirm>
       )}

@@ -16,7 +16,6 @@ const words = t.settings.encryption;
 export function EncryptionKey() {
   const key = useRead('getEncryptionKey', {});
   const canEdit = useCan('admin');
-  const rotate = useAct('rotateEncryptionKey');
   if (key.error && !key.data) return <Problem error={key.error} onRetry={() => void key.refetch()} />;
   if (!key.data) return <Skeleton rows={3} />;
   const isOwn = key.data.source === 'customer';
@@ -34,13 +33,9 @@ export function EncryptionKey() {
           />
           {canEdit && (
             <>
-              <p className="text-table text-ink2">{words.rotateText}</p>
-              <FormProblem error={rotate.error} />
-              {rotate.data && <p role="status">{words.rotated(rotate.data.rewrapped)}</p>}
-              <div className="flex gap-2">
-                <Button busy={rotate.isPending} onClick={() => rotate.mutate({})}>
-                  {words.rotate}
-                </Button>
+              <p className="text-table text-ink2">{isOwn ? words.rotateOwnText : words.rotateText}</p>
+              <div className="flex flex-wrap items-center gap-2">
+                <Rotate isOwn={isOwn} />
                 {isOwn && <Withdraw />}
               </div>
             </>
@@ -85,6 +80,37 @@ function RecoveryKit() {
         )}
       </div>
     </Panel>
+  );
+}
+
+/** A new key leaves every kit behind that was taken before, and not everybody who may make one may take the next kit. */
+function Rotate({ isOwn }: { isOwn: boolean }) {
+  const isOwner = useCan('owner');
+  const [isAsking, setAsking] = useState(false);
+  const rotate = useAct('rotateEncryptionKey', { onDone: () => setAsking(false) });
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>{words.rotate}</Button>
+      {rotate.data && <p role="status">{words.rotated(rotate.data.rewrapped)}</p>}
+      {isAsking && (
+        <Confirm
+          title={words.rotateTitle}
+          action={words.rotate}
+          busy={rotate.isPending}
+          error={rotate.error}
+          onClose={() => setAsking(false)}
+          onConfirm={() => rotate.mutate({})}
+        >
+          <p>{isOwn ? words.rotateOwnText : words.rotateText}</p>
+          {!isOwn && (
+            <p>
+              <b className="font-medium text-ink">{words.rotateOutdates}</b>{' '}
+              {isOwner ? words.rotateTakeKit : words.rotateTellOwner}
+            </p>
+          )}
+        </Confirm>
+      )}
+    </>
   );
 }
 
