@@ -6,13 +6,14 @@ export class ProtobufReader {
   readonly bytes: Uint8Array;
   position: number;
   readonly end: number;
-  readonly #view: DataView;
+  /** The same bytes. Readers of nested messages share it: making one costs as much as reading a small message. */
+  readonly #buffer: Buffer;
 
-  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length, buffer = bufferOf(bytes)) {
     this.bytes = bytes;
     this.position = start;
     this.end = end;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#buffer = buffer;
   }
 
   get isAtEnd(): boolean {
@@ -49,16 +50,24 @@ export class ProtobufReader {
     return BigInt.asIntN(64, this.varint64());
   }
 
+  /** In digits. Almost all are small, and those need no bigint. */
+  int64Text(): string {
+    const value = readVarint(this.bytes, this.position);
+    if (value < 0 || value > Number.MAX_SAFE_INTEGER || endOfVarint() > this.end) return String(this.int64());
+    this.position = endOfVarint();
+    return String(value);
+  }
+
   double(): number {
     this.#need(8);
-    const value = this.#view.getFloat64(this.position, true);
+    const value = this.#buffer.readDoubleLE(this.position);
     this.position += 8;
     return value;
   }
 
   string(): string {
     const { start, end } = this.block();
-    return Buffer.from(this.bytes.buffer, this.bytes.byteOffset + start, end - start).toString('utf8');
+    return this.#buffer.toString('utf8', start, end);
   }
 
   bytesField(): Uint8Array {
@@ -69,7 +78,7 @@ export class ProtobufReader {
   /** A reader of the length-delimited field at the cursor; the cursor moves behind it. */
   message(): ProtobufReader {
     const { start, end } = this.block();
-    return new ProtobufReader(this.bytes, start, end);
+    return new ProtobufReader(this.bytes, start, end, this.#buffer);
   }
 
   block(): { start: number; end: number } {
@@ -103,6 +112,10 @@ export class ProtobufReader {
     this.position += 1;
     return byte;
   }
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 export function malformed(): EngineError {
