@@ -227,6 +227,35 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByText(/The other .+ in bookings (is|are) not touched/).waitFor();
   });
 
+  test('an address that names a version shows that one, however old, and no other when it is gone', async () => {
+    const { page } = owner;
+    for (const status of ['first', 'second', 'third', 'fourth']) {
+      await shop.documents.doc('bookings/old').set({ status });
+      await shop.backUp('incremental');
+    }
+    const to = `/projects/${shop.projectId}/history?document=bookings/old`;
+    const known = (await dashboard.app.request('GET', `/api/v1${to}`, shop.as)).body.data as { at: string }[];
+    expect(known).toHaveLength(4);
+    const isHistory = (url: URL) => url.pathname.endsWith('/history');
+    await page.route(isHistory, (route) => route.continue({ url: `${route.request().url()}&limit=1` }));
+    const open = (then: string) =>
+      page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/old?then=${encodeURIComponent(then)}`);
+    const shown = (status: string) => page.getByRole('row').filter({ hasText: status }).filter({ hasText: 'fourth' });
+    await open(`backup ${known[3]?.at}`);
+    await shown('first').waitFor();
+    // As somebody shared it before a backup held it.
+    await open(`live ${known[2]?.at}`);
+    await shown('second').waitFor();
+    await page.keyboard.press('[');
+    await page.getByRole('button', { name: 'Show older ones' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('[');
+    await shown('first').waitFor();
+    await open('backup 2020-01-01T00:00:00.000000Z');
+    await page.getByRole('heading', { name: 'The version of this address is not known any more' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Restore this version…' }).count()).toBe(0);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('documents inside a backup are ticked by keys and restored together', async () => {
     const { page } = owner;
     const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);

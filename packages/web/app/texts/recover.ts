@@ -54,6 +54,8 @@ export const document = {
   asOf: (time: string) => `As of ${time}.`,
   unknownThen: 'What it was at that moment is not known',
   unknownThenText: 'No version is known that is so old. Choose one from the list.',
+  lostThen: 'The version of this address is not known any more',
+  lostThenText: 'What held it is gone, and no other stands in its place. Choose one from the list.',
   whichFields: 'Which fields are shown',
   bringsBack: (fields: number) => `Restoring brings the document back, with ${plural(fields, 'field', 'fields')}.`,
   bringsBackSafe: 'Nothing stands there now: an undo takes it away again.',
@@ -71,7 +73,8 @@ export const document = {
   removedCount: (count: number) => `− ${count} removed since`,
   restoreThis: 'Restore this version…',
   json: 'JSON',
-  compareAll: (collection: string) => `Compare all of ${collection} with live`,
+  compareAll: (collection: string) =>
+    collection.length <= 30 ? `Compare all of ${collection} with live` : 'Compare its whole collection with live',
   older: 'Show older ones',
   change: { created: 'Created', changed: 'Changed', deleted: 'Deleted' },
   same: 'Nothing differs between the two.',

@@ -115,7 +115,7 @@ function Story({
       {isHeld !== undefined && <>{isHeld ? t.document.inBackup : t.document.inNoBackup} </>}
       {then?.backupId && isThere !== undefined && (
         <TextLink to={`${paths.compare(then.backupId)}&collection=${encodeURIComponent(collection)}`}>
-          {t.document.compareAll(collection)}
+          {t.document.compareAll(collection.split('/').at(-1) ?? '')}
         </TextLink>
       )}
     </p>

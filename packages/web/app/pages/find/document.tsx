@@ -109,9 +109,10 @@ function Shown(props: ShownProps) {
   const nowFields = isUnknown ? known : live;
   // Where nothing can be read at all, the one behind the newest is looked at.
   const now = known.error ? {} : nowFields.data;
-  const { then, at, isOpen } = useThen({ projectId, path, versions, older, now });
+  const { then, at, isOpen, isLost } = useThen({ projectId, path, versions, older, now });
   const step = (by: number) => {
     const place = versions.findIndex(({ id }) => id === then?.id);
+    if (by > 0 && place === versions.length - 1 && older.hasMore) older.loadMore();
     const next = versions[Math.min(versions.length - 1, Math.max(0, place + by))];
     if (next) setSearch({ then: next.id }, { replace: true });
   };
@@ -214,8 +215,8 @@ function Shown(props: ShownProps) {
             <Problem error={problem} onRetry={() => void Promise.all([thenFields.refetch(), nowFields.refetch()])} />
           )}
           {!then && !isOpen && (
-            <Empty icon={FileSearch} title={t.document.unknownThen}>
-              {t.document.unknownThenText}
+            <Empty icon={FileSearch} title={isLost ? t.document.lostThen : t.document.unknownThen}>
+              {isLost ? t.document.lostThenText : t.document.unknownThenText}
             </Empty>
           )}
           {!problem && !isRead && (then || isOpen) && <Skeleton />}

@@ -15,7 +15,7 @@ import {
   restoreOf,
 } from './proposed-version.ts';
 import { comparedMax } from './use-changes.ts';
-import { fieldsQuery, type Version, versionAt } from './use-versions.ts';
+import { fieldsQuery, type Version, versionAt, versionNamed } from './use-versions.ts';
 import type { OlderVersions } from './version-list.tsx';
 
 interface Then {
@@ -24,6 +24,8 @@ interface Then {
   readonly at: string | undefined;
   /** Which one it is has still to be found out. */
   readonly isOpen: boolean;
+  /** The address names one that nobody knows any more: none stands in its place. */
+  readonly isLost: boolean;
 }
 
 interface Asked {
@@ -39,19 +41,19 @@ interface Asked {
 export function useThen(asked: Asked): Then {
   const { versions, older } = asked;
   const [{ then: named, at }] = useSearch();
-  const chosen = versions.find(({ id }) => id === named);
+  const chosen = named === undefined ? undefined : versionNamed(versions, named);
   const atMoment = at === undefined ? undefined : versionAt(versions, at);
-  const { hasMore, isLoadingMore, loadMore } = older;
-  const isOlder = !chosen && at !== undefined && !atMoment && hasMore;
+  const { hasMore, isLoadingMore, error, loadMore } = older;
+  const isMissing = named === undefined ? at !== undefined && !atMoment : !chosen;
+  const isOlder = isMissing && hasMore;
   useEffect(() => {
-    if (isOlder && !isLoadingMore) loadMore();
-  }, [isOlder, isLoadingMore, loadMore]);
-  const isProposed = !chosen && at === undefined;
-  const proposed = useProposed(asked, isProposed);
-  if (chosen) return { then: chosen, at: undefined, isOpen: false };
+    if (isOlder && !isLoadingMore && error === null) loadMore();
+  }, [isOlder, isLoadingMore, error, loadMore]);
+  const proposed = useProposed(asked, named === undefined && at === undefined);
+  if (named !== undefined) return { then: chosen, at: undefined, isOpen: isOlder, isLost: isMissing && !hasMore };
   return at === undefined
-    ? { then: proposed, at, isOpen: proposed === undefined }
-    : { then: atMoment, at, isOpen: isOlder };
+    ? { then: proposed, at, isOpen: proposed === undefined, isLost: false }
+    : { then: atMoment, at, isOpen: isOlder, isLost: false };
 }
 
 function useProposed({ projectId, path, versions, now }: Asked, enabled: boolean): Version | undefined {

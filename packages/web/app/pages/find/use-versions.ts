@@ -24,6 +24,10 @@ export function useVersions(projectId: string, path: string) {
   return { ...list, versions, unreadable };
 }
 
+/** The version an address names. What stood there live may be known by a backup since: it is the one of the same time. */
+export const versionNamed = (versions: readonly Version[], name: string) =>
+  versions.find(({ id }) => id === name) ?? versions.find(({ at }) => name.endsWith(` ${at}`));
+
 /** Times to the last digit, in a form that can be compared. */
 const comparable = (time: string) => {
   const [, whole = '', fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(time) ?? [];

@@ -1,3 +1,4 @@
+import type { HoldfastError } from '@holdfast/contract/client';
 import { useZone } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { formatClock, formatDay, formatWeekday } from '../../format/times.ts';
@@ -8,6 +9,7 @@ import type { Version } from './use-versions.ts';
 export interface OlderVersions {
   hasMore: boolean;
   isLoadingMore: boolean;
+  error: HoldfastError | null;
   loadMore: () => void;
 }
 
