@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
 import { protectProject } from '../../server/testing/protected-project.ts';
 import { foundOrganization } from '../../server/testing/team.ts';
-import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
+import { desktop, hasChromium, phone, startDashboard, type TestDashboard } from '../testing/browser.ts';
 
 describe.skipIf(!hasChromium)('a fresh installation', () => {
   let dashboard: TestDashboard;
@@ -87,6 +87,9 @@ describe.skipIf(!hasChromium)('a fresh installation', () => {
     await page.goto(`/o/${slug}/start`);
     await page.getByRole('heading', { name: 'Second cannot be read' }).waitFor();
     await page.getByRole('link', { name: 'Reconnect Second' }).waitFor();
+    await page.setViewportSize(phone);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await page.setViewportSize(desktop);
     expect(await page.getByRole('button', { name: 'Back up now' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Change: Second cannot be read' }).click();
     await page.getByRole('button', { name: 'Shop', exact: true }).click();

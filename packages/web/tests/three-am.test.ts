@@ -226,6 +226,18 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('button', { name: 'Switch it on…' }).waitFor();
   });
 
+  test('the page of time opens with a project whose moments can be reached', async () => {
+    const { page } = owner;
+    const connection = { type: 'emulator', host: shop.firestore.address };
+    const body = { name: 'Newer', sourceProjectId: 'newer', connection };
+    const made = await dashboard.app.request('POST', '/api/v1/projects', { ...shop.as, body });
+    await page.goto(`/o/${shop.slug}/time`);
+    await page.getByText('Can be reached', { exact: true }).waitFor();
+    await page.getByLabel('Project').selectOption('Newer');
+    await page.getByRole('heading', { name: 'Point-in-time recovery is off' }).waitFor();
+    await dashboard.app.request('DELETE', `/api/v1/projects/${made.body.data.id}`, shop.as);
+  });
+
   test('a gap is told, offers its two ends instead of a restore, and either can be reached', async () => {
     const { page } = owner;
     const path = `/api/v1/projects/${shop.projectId}/pitr`;

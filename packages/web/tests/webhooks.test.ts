@@ -141,4 +141,24 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     await page.getByRole('button', { name: 'New secret' }).waitFor();
     expect(await page.content()).not.toContain(secret);
   });
+
+  test('tells of a delivery what it is and how it stands, also once the filter leaves it out', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    receiver.answer('/again', (_request, response) => response.writeHead(503).end());
+    const body = { name: 'Again', url: `${receiver.address}/again`, events: ['backup.completed'], retryEnabled: false };
+    const made = await dashboard.app.request('POST', '/api/v1/webhooks', { ...shop.as, body });
+    await shop.backUp();
+    await receiver.arrivals('/again', 1);
+    await page.goto(`/o/${shop.slug}/webhooks/${made.body.data.id}?status=failed`);
+    await page.getByRole('link', { name: 'backup.completed' }).click();
+    const view = page.getByRole('region', { name: /^dlv_/ });
+    await view.getByText('The receiver answers 503 Service Unavailable').waitFor();
+    receiver.answer('/again', (_request, response) => response.writeHead(200).end('ok'));
+    await view.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('Nothing matches').waitFor();
+    await view.getByText('Delivered').waitFor();
+    await view.getByText('backup.completed', { exact: true }).waitFor();
+    expect(await view.getByText('The receiver answers').count()).toBe(0);
+    await dashboard.app.request('DELETE', `/api/v1/webhooks/${made.body.data.id}`, shop.as);
+  });
 });

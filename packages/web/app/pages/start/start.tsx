@@ -194,7 +194,7 @@ function Connected({ project, onChange }: { project: Project; onChange: (() => v
         <p className="text-table text-ink2">{t.start.counted(documents, tree.rows.length)}</p>
       )}
       {!isConnected && error && (
-        <div className="-mx-5">
+        <div className="-mx-5 max-md:-mr-4">
           <Problem
             error={error}
             action={
@@ -267,7 +267,7 @@ function Outcome({ backup, projectName, onAgain }: { backup: Backup; projectName
     return (
       <>
         {backup.error && (
-          <div className="-mx-5">
+          <div className="-mx-5 max-md:-mr-4">
             <Problem error={backup.error} />
           </div>
         )}

@@ -10,6 +10,7 @@ import { useNow } from '../../components/time.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
+import type { Project } from '../projects/connect-form.tsx';
 import { NoProject, UnknownProject } from '../projects/no-project.tsx';
 import { Gaps } from './gaps.tsx';
 import { GoBack } from './go-back.tsx';
@@ -24,7 +25,7 @@ export function Page() {
   const go = useGo();
   const wanted = useParam('projectId');
   // An address that names a project means that one: another one's past must not stand in its place.
-  const project = wanted === '' ? projects.rows?.[0] : projects.rows?.find(({ id }) => id === wanted);
+  const project = projects.rows?.find(({ id }) => id === wanted) ?? (wanted === '' ? usual(projects.rows) : undefined);
   const crumbs = [{ label: t.time.title, to: paths.time() }, ...(project ? [{ label: project.name }] : [])];
   return (
     <PageFrame
@@ -61,6 +62,10 @@ export function Page() {
     </PageFrame>
   );
 }
+
+/** Who names none means one whose moments can be reached, if there is one. */
+const usual = (projects: readonly Project[] = []) =>
+  projects.find(({ pitr }) => pitr.coveredFrom !== null || pitr.enabled) ?? projects[0];
 
 function Shown({ projectId, name }: { projectId: string; name: string }) {
   const pitr = useRead('getPitr', { params: { projectId } }, { everyMs: 5000 });

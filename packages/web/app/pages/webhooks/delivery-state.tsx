@@ -5,7 +5,9 @@ import { t } from '../../texts/index.ts';
 
 export type Delivery = DataOf<Operations['listDeliveries']>['deliveries'][number];
 
-export function DeliveryState({ delivery, isLong }: { delivery: Delivery; isLong?: boolean }) {
+type Standing = Pick<Delivery, 'status' | 'attempts'>;
+
+export function DeliveryState({ delivery, isLong }: { delivery: Standing; isLong?: boolean }) {
   const { status: words, attempts } = t.webhooks.deliveries;
   if (delivery.status === 'delivered') return <State tone="held">{words.delivered}</State>;
   if (delivery.status === 'failed') return <State tone="fail">{words.failed}</State>;

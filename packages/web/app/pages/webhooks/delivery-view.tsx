@@ -18,6 +18,7 @@ type Request = DataOf<Operations['getDeliveryRequest']>;
 interface DeliveryViewProps {
   webhookId: string;
   deliveryId: string;
+  /** Its row, when that is among those that are shown: filters and pages may leave it out. */
   delivery: Delivery | undefined;
 }
 
@@ -32,8 +33,12 @@ export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewPr
   return (
     <section aria-label={deliveryId} className="min-w-0 overflow-hidden rounded-panel border border-line bg-surface">
       <header className="flex flex-wrap items-center gap-3 px-5 py-3.5">
-        <code className="font-mono text-body">{delivery?.eventType}</code>
-        {delivery && <DeliveryState delivery={delivery} isLong />}
+        <code className="font-mono text-body">{delivery?.eventType ?? eventOf(request.data)}</code>
+        {delivery ? (
+          <DeliveryState delivery={delivery} isLong />
+        ) : (
+          isTaken(request.data) && <DeliveryState delivery={{ status: 'delivered', attempts: 1 }} />
+        )}
         <span className="ml-auto" />
         <CopyTextButton text={curlOf(request.data)}>{deliveries.copyCurl}</CopyTextButton>
         {canRetry && (
@@ -46,19 +51,33 @@ export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewPr
         </p>
         <FormProblem error={retry.error} />
       </header>
-      {delivery && <Cause delivery={delivery} request={request.data} />}
+      <Cause request={request.data} nextAttemptAt={delivery?.nextAttemptAt ?? null} />
       <Attempts request={request.data} nextAttemptAt={delivery?.nextAttemptAt ?? null} />
       <Texts request={request.data} />
     </section>
   );
 }
 
+const isGoodAnswer = (statusCode: number | null | undefined) => typeof statusCode === 'number' && statusCode < 300;
+
+const isTaken = ({ attempts }: Request) => isGoodAnswer(attempts.at(-1)?.statusCode);
+
+/** By what was sent: each format names it in its own way. */
+function eventOf({ body }: Request): string {
+  try {
+    const { type, event } = JSON.parse(body) as { type?: string; event?: string };
+    return type ?? event ?? '';
+  } catch {
+    return '';
+  }
+}
+
 /** What is wrong, in a sentence. */
-function Cause({ delivery, request }: { delivery: Delivery; request: Request }) {
+function Cause({ request, nextAttemptAt }: { request: Request; nextAttemptAt: string | null }) {
   const zone = useZone();
   const now = useNow();
   const last = request.attempts.at(-1);
-  if (delivery.status === 'delivered' || !last) return null;
+  if (!last || isTaken(request)) return null;
   const { deliveries } = t.webhooks;
   return (
     <div role="status" className="flex gap-3 border-line border-y bg-risk-weak px-5 py-3">
@@ -70,7 +89,7 @@ function Cause({ delivery, request }: { delivery: Delivery; request: Request }) 
             : deliveries.answered(last.statusCode, statusWords[last.statusCode] ?? '')}
         </p>
         <p className="text-ink2">
-          {delivery.nextAttemptAt && deliveries.nextAt(formatIn(delivery.nextAttemptAt, zone, now))}
+          {nextAttemptAt && deliveries.nextAt(formatIn(nextAttemptAt, zone, now))}
           {deliveries.mend}
         </p>
       </div>
@@ -83,7 +102,7 @@ function Attempts({ request, nextAttemptAt }: { request: Request; nextAttemptAt:
   return (
     <ol className="flex flex-col gap-2 border-line border-b px-5 py-3.5 text-table">
       {request.attempts.map((attempt) => {
-        const isGood = attempt.statusCode !== null && attempt.statusCode < 300;
+        const isGood = isGoodAnswer(attempt.statusCode);
         const Icon = isGood ? Check : X;
         return (
           <li key={attempt.attempt} className="flex flex-wrap items-center gap-x-4">
