@@ -257,6 +257,7 @@ export function composeModules(platform: Platform): Composition {
         notifications.troubles.end(transaction, organizationId, ['storage.error'], id),
       takeKeys: (destination, signal) => removeKeysFrom(backupsContext, destination, { signal, attemptsMax: 2 }),
       connected: (transaction, { organizationId, id }) => enqueueKeyCopy(queue, transaction, organizationId, id),
+      recovered: (transaction, { organizationId, id }) => verifyUnread(transaction, organizationId, clock.now(), id),
       credentialsGiven: async (transaction, destination) => {
         await rewrapManifestsIn(queue)(transaction, destination);
         await verifyUnread(transaction, destination.organizationId, clock.now());

@@ -303,6 +303,7 @@ export const backupStore = {
                           where s.organization_id = $1 and s.type = 'synthetic' and s.status = 'completed'
                             and s.deleted_at is null and s.merged_from ? below.id
                             and s.snapshot_time = below.snapshot_time
+                            and s.verification->>'status' is distinct from 'failed'
                             and not ${missesCopies('s.id', 'below.id')} limit 1) as merged_into
          from below order by below.id desc limit 10000`,
       [organizationId, id],

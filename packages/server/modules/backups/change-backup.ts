@@ -103,7 +103,7 @@ export async function requireRemovable(
 function inUse(usedBy: readonly { type: string }[]): string {
   const increments = usedBy.filter(({ type }) => type === 'backup').length;
   if (increments === 0) return 'Something reads this backup now.';
-  return 'Increments depend on this backup whose moments are in no other one: delete those first, the newest before the others.';
+  return 'Increments depend on this backup whose moments are in no other one, or in one that failed its verification: delete those first, the newest before the others.';
 }
 
 /** Migrations that take the backup from one place to another now. */

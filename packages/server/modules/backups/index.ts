@@ -74,7 +74,7 @@ export {
   suspiciousBackups,
 } from './summaries/newest-store.ts';
 export { ofScheduleStore } from './summaries/of-schedule-store.ts';
-export { type RetentionCandidate, retentionStore } from './summaries/retention-store.ts';
+export { type RetentionCandidate, retentionStore, type Verification } from './summaries/retention-store.ts';
 export {
   bytesPerDocument,
   heldBackup,

@@ -61,6 +61,8 @@ export interface StorageDependents {
   takeKeys(destination: DestinationRow, signal: AbortSignal): Promise<'removed' | 'needed'>;
   /** The destination answered: what has to lie in it is brought up to date. */
   connected(transaction: Transaction, destination: DestinationRow): Promise<void>;
+  /** It was in error and answers again: what could not be read meanwhile is read. */
+  recovered(transaction: Transaction, destination: DestinationRow): Promise<void>;
   /** It answers again because of new credentials: what could not be written without them is written. */
   credentialsGiven(transaction: Transaction, destination: DestinationRow): Promise<void>;
   rescan(run: TaskRun): Promise<TaskResult>;

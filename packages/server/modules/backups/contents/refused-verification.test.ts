@@ -54,13 +54,19 @@ describe('a storage that lets nothing be read', () => {
     await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('passed');
   });
 
-  test('because it is away proves nothing either', async () => {
+  test.each([
+    ['a look', () => send('POST', `/storage-destinations/${bucketId}/test`)],
+    ['a backup', () => bench.backUp({ storageDestinationId: bucketId })],
+  ])('because it is away proves nothing either; once %s found it back it is verified again', async (_, find) => {
     const id = await bench.backUp({ storageDestinationId: bucketId });
     s3.faults.set({ errorRate: 1 });
     const { verification, anomaly } = await verify(id);
+    await send('POST', `/storage-destinations/${bucketId}/test`);
     s3.faults.clear();
     expect(verification).toMatchObject({ status: 'failed', errors: [{ code: 'STORAGE_UNAVAILABLE' }] });
     expect([anomaly, await frozen()]).toEqual([null, null]);
+    await find();
+    await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('passed');
   });
 });
 

@@ -45,12 +45,24 @@ export async function countVerificationFailure(
   return row?.failures ?? Number.POSITIVE_INFINITY;
 }
 
-/** Those that failed because they could not read are verified again, each in its turn. */
-export async function verifyUnread({ client }: Transaction, organizationId: string, now: Date): Promise<void> {
+/** Those that failed because they could not read are verified again, each in its turn; all of them, or those in one destination. */
+export async function verifyUnread(
+  { client }: Transaction,
+  organizationId: string,
+  now: Date,
+  destinationId: string | null = null,
+): Promise<void> {
   await client.query(
-    `update backups b set verification = '{"status": "running", "segments": 0, "documents": 0, "errors": []}',
+    `with unread as (
+       select b.id from backups b
+        where b.organization_id = $1 and b.status = 'completed' and b.deleted_at is null and ${isUnreadSql}
+          and ($3::text is null or exists (select 1 from backup_copies c
+                where c.organization_id = $1 and c.backup_id = b.id and c.storage_destination_id = $3))
+        order by b.id desc for no key update
+     )
+     update backups set verification = '{"status": "running", "segments": 0, "documents": 0, "errors": []}',
             verification_admitted_at = null, verification_failures = 0, updated_at = $2
-      where b.organization_id = $1 and b.status = 'completed' and b.deleted_at is null and ${isUnreadSql}`,
-    [organizationId, now],
+       from unread where backups.id = unread.id`,
+    [organizationId, now, destinationId],
   );
 }

@@ -4,6 +4,7 @@ import { dayMs, later } from '../../../platform/durations.ts';
 import { recordUse } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { changesOf, snapshotShares } from '../contents/manifest-columns.ts';
+import { verifyUnread } from '../contents/verification-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { type BackupInEvent, emitBackupEvent } from '../events/backup-events.ts';
 import { settleEnvelope, type WrappedKey } from '../keys/settle-envelope.ts';
@@ -43,7 +44,8 @@ export async function completeBackup(
     const completed = await backupStore.update(transaction, organizationId, backupId, change);
     for (const id of goodCopies) {
       await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'completed', error: null });
-      await recordUse(context.platform, transaction, { organizationId, id }, null);
+      if (await recordUse(context.platform, transaction, { organizationId, id }, null))
+        await verifyUnread(transaction, organizationId, clock.now(), id);
     }
     if (completion.ranges && !loaded.project.deletedAt) await context.projects.markWorking(transaction, loaded.project);
     await rangeStore.clear(transaction, organizationId, backupId);

@@ -223,7 +223,13 @@ test('a base goes only when what replaces it reads well; otherwise it comes back
     await expect.poll(() => statusOf(id), { timeout: 20_000, interval: 500 }).toBe(200);
   await expect.poll(() => bench.app.logged(), { timeout: 20_000 }).toContain('could not be read whole');
   expect(await documentsOf(increment)).toBe(lines);
+  const verified = async () => (await bench.get(`/backups/${merged}`)).verification?.status;
+  await expect.poll(verified, { timeout: 20_000 }).toBe('failed');
   await rename(`${segments}-gone`, segments);
+  // Nothing goes for its sake before it was found whole.
+  expect((await remove()).body.error?.code).toBe('RESOURCE_IN_USE');
+  await bench.app.request('POST', `/api/v1/backups/${merged}/verify`, { ...bench.as, body: {} });
+  await expect.poll(verified, { timeout: 20_000 }).toBe('passed');
   expect((await remove()).status).toBe(200);
   for (const id of [base, increment]) {
     const left = () => access(folder(bench.as.organizationId, 'backups', id, 'manifest')).catch(() => 'gone');

@@ -10,6 +10,9 @@ import { isNotForeign } from './foreign-sql.ts';
 /** More completed backups than this of one project are looked at in turns: the newest first, as others depend on older ones. */
 const candidatesMax = 50_000;
 
+/** `unread`: it failed, and only because nothing could be read. */
+export type Verification = 'running' | 'passed' | 'failed' | 'unread' | null;
+
 /** What retention knows of a completed backup. */
 export interface RetentionCandidate {
   id: string;
@@ -26,7 +29,7 @@ export interface RetentionCandidate {
   expiresAt: Date | null;
   legalHold: boolean;
   lockedUntil: Date | null;
-  verification: 'running' | 'passed' | 'failed' | null;
+  verification: Verification;
   /** Something copies it, verifies it, or builds on it right now. */
   isBusy: boolean;
 }
@@ -47,7 +50,7 @@ interface Row {
   expires_at: Date | null;
   legal_hold: boolean;
   locked_until: Date | null;
-  verification: 'running' | 'passed' | 'failed' | null;
+  verification: Verification;
   is_busy: boolean;
 }
 
@@ -69,7 +72,8 @@ export const retentionStore = {
       `select b.id, b.type, b.schedule_id, b.parent_id, b.stands_for, b.collections, b.exclude_collections,
               b.include_subcollections, b.trigger, not (${isNotForeign}) as is_foreign, coalesce(b.retained_since, b.completed_at) as counts_from,
               b.completed_at, b.expires_at, b.legal_hold, b.locked_until,
-              case when ${isUnreadSql} or ${missesCopies('b.id', 'b.stands_for')} then null else b.verification->>'status' end as verification,
+              case when ${isUnreadSql} then 'unread' when ${missesCopies('b.id', 'b.stands_for')} then null
+                   else b.verification->>'status' end as verification,
               (exists (select 1 from backups x where x.organization_id = $1 and x.parent_id = b.id
                           and x.status in ('pending', 'running') and x.deleted_at is null)
                or exists (select 1 from backups x where x.organization_id = $1 and x.project_id = $2

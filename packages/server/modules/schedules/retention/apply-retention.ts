@@ -59,10 +59,8 @@ async function applyToProject(context: SchedulesContext, check: RetentionCheck):
     const { state, verdicts, going, next: first } = await whatGoes(transaction, loaded);
     // One that is due itself stands for nothing any more.
     const staying = state.backups.filter((backup) => !going.includes(backup));
-    for (const { id } of first) {
-      const replacedBy = staying.find(({ standsFor }) => standsFor === id)?.id;
-      await expire(context, transaction, organizationId, id, replacedBy);
-    }
+    for (const backup of first)
+      await expire(context, transaction, organizationId, backup.id, replacementOf(backup, staying)?.id);
     for (const backup of rollUps(state, verdicts)) await mergeInPlace(context, transaction, organizationId, backup);
     const next = going.length > removalsMax ? now : nextCheck(state, verdicts);
     await retentionCheckStore.postpone(transaction, organizationId, projectId, next);
@@ -83,6 +81,12 @@ async function whatGoes(transaction: Transaction, loaded: ProjectState) {
   const verdicts = judge(state);
   const going = dueIn(state, verdicts);
   return { state, verdicts, going, next: going.filter(({ id }) => asked.includes(id)) };
+}
+
+/** What was merged to stand for it; or, of a merged one that is damaged, what it was merged from. */
+function replacementOf(backup: RetainedBackup, staying: readonly RetainedBackup[]): RetainedBackup | undefined {
+  const originalId = backup.verification === 'failed' ? backup.standsFor : null;
+  return staying.find(({ id, standsFor }) => standsFor === backup.id || id === originalId);
 }
 
 async function expire(

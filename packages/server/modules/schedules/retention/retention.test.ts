@@ -151,6 +151,22 @@ describe('a finished chain of which one increment is left', () => {
     expect(goes(after)).toEqual([full.id, first.id, second.id]);
   });
 
+  test.each([
+    [null, true],
+    ['passed', true],
+    ['failed', false],
+    ['unread', false],
+    ['running', false],
+  ] as const)(
+    'and a damaged merged one goes only where nothing is known against the chain (%s: %s)',
+    (known, isGoing) => {
+      const { full, first, second, next } = chain();
+      const standIn = backup(second.countsFrom, { standsFor: second.id, verification: 'failed' });
+      const project = state([full, first, { ...second, verification: known }, next, standIn], rules({ monthly: 12 }));
+      expect(goes(project)).toEqual(isGoing ? [standIn.id] : []);
+    },
+  );
+
   test('is left alone while it grows, while two are kept, and when it goes soon anyway', () => {
     const { full, first, second, next } = chain();
     const growing = state([full, first, second], rules({ last: 1 }));

@@ -1,4 +1,5 @@
 import { dayMs } from '../../../platform/durations.ts';
+import type { Verification } from '../../backups/index.ts';
 import { dueAfterDays, keptByRules, type RetentionRules, type RuleName } from './rules.ts';
 
 /** Safety backups let a restore be undone for so long. */
@@ -27,7 +28,7 @@ export interface RetainedBackup {
   readonly inUse: boolean;
   /** Captured time that the log still keeps is reached from it. */
   readonly isBase: boolean;
-  readonly verification: 'passed' | 'failed' | 'running' | null;
+  readonly verification: Verification;
 }
 
 export type Protection =
@@ -103,9 +104,11 @@ function ownReasons(state: ProjectState): Map<string, (RuleName | Protection)[]>
     else if (backup.expiresAt !== null && backup.expiresAt > state.now) add(backup.id, 'days');
   }
   for (const id of newestGood(counted)) add(id, 'newest_of_project');
+  const byId = new Map(state.backups.map((backup) => [backup.id, backup]));
   for (const backup of state.backups) {
     for (const protection of protections(backup, state)) add(backup.id, protection);
-    if (unproven.has(backup.id) && !backup.inUse && backup.verification !== 'failed') add(backup.id, 'in_use');
+    const isWaitedFor = unproven.has(backup.id) && !yieldsTo(backup, byId.get(backup.standsFor ?? ''));
+    if (isWaitedFor && !backup.inUse) add(backup.id, 'in_use');
   }
   return reasons;
 }
@@ -149,6 +152,12 @@ function unprovenIds(backups: readonly RetainedBackup[]): Set<string> {
   const ids = new Set(backups.map(({ id }) => id));
   const standIns = backups.filter(({ standsFor }) => standsFor !== null && ids.has(standsFor));
   return new Set(standIns.filter(({ verification }) => verification !== 'passed').map(({ id }) => id));
+}
+
+/** A damaged one goes, and is merged anew, unless what it was merged from may be damaged as well: each may hold what the other lost. */
+function yieldsTo({ verification }: RetainedBackup, original: RetainedBackup | undefined): boolean {
+  const isDoubtful = original && original.verification !== null && original.verification !== 'passed';
+  return verification === 'failed' && !isDoubtful;
 }
 
 function dueAtOf(

@@ -132,22 +132,24 @@ export async function recordCheck(
   const updated = await storageStore.update(transaction, row, { status, error, lastCheckedAt });
   if (row.status !== status) await emitStorageState(context.platform.outbox, transaction, updated);
   if (status === 'connected') await context.dependents.connected(transaction, updated);
+  if (status === 'connected' && row.status === 'error') await context.dependents.recovered(transaction, updated);
   return updated;
 }
 
-/** A backup met the destination before any check did: what it found is what the record says from then on. */
+/** A backup met the destination before any check did: what it found is what the record says from then on. Whether it has recovered. */
 export async function recordUse(
   { outbox, clock }: Pick<Platform, 'outbox' | 'clock'>,
   transaction: Transaction,
   { organizationId, id }: Pick<DestinationRow, 'organizationId' | 'id'>,
   error: StoredError | null,
-): Promise<void> {
+): Promise<boolean> {
   const status = error ? 'error' : 'connected';
   const row = await storageStore.find(transaction, organizationId, id);
-  if (!row || (row.status === status && !error)) return;
+  if (!row || (row.status === status && !error)) return false;
   const locked = await storageStore.lock(transaction, organizationId, id);
   const updated = await storageStore.update(transaction, locked, { status, error, lastCheckedAt: clock.now() });
   if (locked.status !== status) await emitStorageState(outbox, transaction, updated);
+  return locked.status === 'error' && !error;
 }
 
 export async function emitStorageState(
