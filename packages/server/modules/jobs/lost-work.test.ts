@@ -77,6 +77,25 @@ test('a restore of a database of an older day does not go on by itself over what
   expect(await ended(`/backups/restore/${id}`)).toMatchObject({ status: 'completed' });
 });
 
+test('a restore that is cancelled after its worker died waits for nothing any more, and its end is told', async () => {
+  const backupId = await bench.backUp();
+  const { id } = await post('/backups/restore', { backupId, options: { safetyBackup: false } });
+  await ended(`/backups/restore/${id}`);
+  await sql(
+    `update restores set status = 'running', completed_at = null, waiting_for = 'Waiting for the database.',
+      held_at = held_at - interval '1 minute' where id = $1`,
+    [id],
+  );
+  const cancelled = await post(`/backups/restore/${id}/cancel`);
+  expect(cancelled).toMatchObject({ status: 'cancelled', progress: { waitingFor: null } });
+  const told = await sql(
+    `select type, payload->'data'->'restore'->>'status' as status from outbox_events
+      where payload->'data'->'restore'->>'id' = $1 order by position`,
+    [id],
+  );
+  expect(told.at(-1)).toEqual({ type: 'restore.failed', status: 'cancelled' });
+});
+
 test('a job of an earlier run does nothing once its record was let in anew', async () => {
   const backupId = await bench.backUp();
   const { id } = await post('/backups/restore', { backupId, options: { safetyBackup: false } });

@@ -8,6 +8,7 @@ import { projectStore } from '../projects/index.ts';
 import { restoreSubject } from './audit-details.ts';
 import type { RestoresContext } from './context.ts';
 import { rangeStore } from './ranges/range-store.ts';
+import { emitRestoreEvent } from './restore-events.ts';
 import { nextEpoch, type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
 
@@ -27,11 +28,12 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
     const now = clock.now();
     const isWritten = (await rangeStore.state(transaction, row)).held > 0;
     const isHeld = row.status === 'running' && (isWritten || (await restoreStore.isAlive(transaction, row)));
-    await restoreStore.update(transaction, organizationId, restoreId, {
+    const changed = await restoreStore.update(transaction, organizationId, restoreId, {
       updatedAt: row.updatedAt,
       stoppedBy: callerEmail(caller.principal),
       ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, ...nextEpoch(row), completedAt: now }),
     });
+    if (!isHeld && row.status === 'running') await tellCancelled(context, transaction, changed);
     const resource = { type: 'restore', id: restoreId };
     await context.audit.noteCaller(transaction, caller, {
       action: 'restore.cancelled',
@@ -46,6 +48,7 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
 const cancelledNow = {
   status: 'cancelled' as const,
   cancelRequestedAt: null,
+  waitingFor: null,
   error: {
     code: 'CANCELLED',
     message: 'The restore was cancelled.',
@@ -53,6 +56,17 @@ const cancelledNow = {
     advice: 'Resume it to go on from where it stopped, or undo it.',
   },
 };
+
+/** Who was told that it began is told that it ended, also where no worker is left to say so. */
+async function tellCancelled(context: RestoresContext, transaction: Transaction, row: RestoreRow): Promise<void> {
+  const { organizationId, projectId, targetProjectId } = row;
+  const organization = await context.organizations.active(transaction, organizationId);
+  const project = await projectStore.findKept(transaction, organizationId, projectId);
+  const target = await projectStore.findKept(transaction, organizationId, targetProjectId);
+  if (row.dryRun || !organization || !project || !target) return;
+  const facts = { row, project, target, organization: { id: organization.id, name: organization.name } };
+  await emitRestoreEvent(context.platform.outbox, transaction, 'restore.failed', facts);
+}
 
 async function untilEnded({ platform }: RestoresContext, organizationId: string, restoreId: string): Promise<void> {
   for (let waitedMs = 0; waitedMs < waitMs; waitedMs += pollMs) {
