@@ -238,6 +238,11 @@ describe('the catalogue of errors', () => {
 
   test('tells for every error of a job whether to try again and how to mend it', () => {
     expect(jobErrorCodes.length).toBe(19);
-    for (const code of jobErrorCodes) expect(errorDefinition(code).job?.advice, code).toMatch(/^[A-Z].{20,}\.$/);
+    for (const code of jobErrorCodes) {
+      const advice = errorDefinition(code).job?.advice;
+      expect(advice, code).toMatch(/^[A-Z].{20,}\.$/);
+      // A person has the command line and the dashboard, and is sent to no address of the API.
+      expect(advice, code).not.toMatch(/https?:|\/api\/|\b(GET|POST|PUT|PATCH|DELETE) \//);
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -51,7 +51,11 @@ test('a rejection that nobody caught is told, and the process closes and ends wi
 }, 120_000);
 
 test('an exception is told in the same way; the work of the process is handed back, and another one finishes it', async () => {
-  const environment = { NODE_OPTIONS: saboteur("throw new Error('nobody catches this')"), SHUTDOWN_GRACE_SECONDS: '1' };
+  const environment = {
+    NODE_OPTIONS: saboteur("throw new Error('nobody catches this')"),
+    SHUTDOWN_GRACE_SECONDS: '1',
+    LOG_LEVEL: 'info',
+  };
   const bench = await startBackupCluster({ documents: 300, roles: 'api,scheduler', environment });
   try {
     bench.firestore.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
@@ -63,6 +67,7 @@ test('an exception is told in the same way; the work of the process is handed ba
     expect((await once(victim, 'exit'))[0]).toBe(1);
     expect(output()).toContain('the service ends to be restarted');
     expect(output()).toContain('nobody catches this');
+    expect(output()).toMatch(new RegExp(`"backupId":"${backupId}".*"msg":"a job was handed back"`));
     bench.firestore.control.clearFaults();
     await bench.cluster.startRole('worker');
     const ending = { status: 'completed', documentCount: 300, error: null };
@@ -73,15 +78,25 @@ test('an exception is told in the same way; the work of the process is handed ba
 }, 120_000);
 
 /** A start as an operator does it: what it said, and how it ended if it did within the given time. */
-async function start(environment: Record<string, string>, until?: RegExp, signal: NodeJS.Signals = 'SIGTERM') {
+async function start(
+  environment: Record<string, string>,
+  until?: RegExp,
+  signal: NodeJS.Signals = 'SIGTERM',
+  isOnTerminal = false,
+) {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url));
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
-  const child = spawn(process.execPath, [main], { env: { PATH, NODE_COMPILE_CACHE, PORT: '0', ...environment } });
+  const env = { PATH, NODE_COMPILE_CACHE, PORT: '0', ...environment };
+  const child = isOnTerminal
+    ? spawn('script', ['-qec', `exec '${process.execPath}' '${main}'`, '/dev/null'], { env })
+    : spawn(process.execPath, [main], { env });
   let [out, error] = ['', ''];
   let isAsked = false;
   child.stdout.on('data', (piece) => {
     out += String(piece);
-    if (until?.test(out) && !isAsked) isAsked = child.kill(signal);
+    if (!until?.test(out) || isAsked) return;
+    // At a terminal somebody presses Ctrl-C.
+    isAsked = isOnTerminal ? child.stdin.write('\u0003') : child.kill(signal);
   });
   child.stderr.on('data', (piece) => {
     error += String(piece);
@@ -125,6 +140,20 @@ describe('a start', () => {
     expect(out.match(/how memory is collected collector=tuned for moving bytes/g)).toHaveLength(1);
     expect(out).toMatch(/INFO {2}the service stops graceSeconds=20\n(.*\n)*.* INFO {2}the service has stopped\n$/);
     expect(out).not.toMatch(/^\{/m);
+  });
+
+  test('is told for people on a terminal, and in lines of JSON into a pipe', { timeout: 60_000 }, async ({ skip }) => {
+    const { out } = await start(usual, /^Sign in: \S+$/m);
+    const lines = out.split('\n').filter((line) => line.startsWith('{'));
+    expect(out).not.toMatch(/ INFO /);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(
+      expect.arrayContaining(['the service started', 'the service has stopped']),
+    );
+    if (spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0) skip('there is no `script` here');
+    const shown = await start(usual, /^Sign in: \S+$/m, 'SIGINT', true);
+    expect(shown.out).toMatch(/^[\d-]+ [\d:]+ INFO {2}the service started version=/m);
+    expect(shown.out).toMatch(/ INFO {2}the service has stopped\r?\n/);
+    expect(shown.out).not.toMatch(/^\{/m);
   });
 
   test('that cannot go on names what is in the way and the setting to change', async () => {

@@ -51,6 +51,9 @@ test('what is fenced is in a language of which it is known whether it holds comm
   // An administrator types these into psql: packages/cli/documentation/operations.test.ts does.
   const sql = documents().filter((document) => fences(document).some(({ language }) => language === 'sql'));
   expect(sql).toEqual(['docs/operations.md']);
+  // packages/cli/documentation/proxy.test.ts puts this one before a service.
+  const proxies = documents().filter((document) => fences(document).some(({ language }) => language === 'nginx'));
+  expect(proxies).toEqual(['docs/firebase.md']);
 });
 
 /** The pages of the promise; a changelog and decisions tell of the past, and CONTRIBUTING of development. */
@@ -115,6 +118,18 @@ test('commands that a sentence names exist, with their options', async () => {
     }
   }
   expect(wrong).toEqual([]);
+});
+
+test('commands that the advice of an error names exist, with their options', async () => {
+  const program = await createProgram(['', '']);
+  const advised = ['packages/contract/errors.ts', 'packages/server/modules/job-error.ts']
+    .flatMap((file) => [...readDocument(file).matchAll(/\bholdfast ([a-z-]+ [a-z-]+(?: --[a-z-]+)*)/g)])
+    .map(([, words = '']) => words.split(' '));
+  expect(advised.length).toBeGreaterThan(5);
+  for (const words of advised) {
+    expect(faultOf(program, words), words.join(' ')).toBeUndefined();
+    expect(deepest(program, words)).toBe(words.slice(0, 2).join(' '));
+  }
 });
 
 /** The command that these words lead to, such as `storage purge`; the one that may be left out counts as named. */

@@ -84,6 +84,13 @@ test('a tree that was only looked at in samples says so, and so does a dry run; 
   const body = { projectId: bench.shop.projectId, dryRun: true };
   const dry = await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body });
   expect(dry.body.data.documentCount).toBe(20_112);
+  const restoreSeconds = async (writeRampUp: boolean) => {
+    const path = `/projects/${bench.shop.projectId}`;
+    await bench.app.request('PATCH', `/api/v1${path}`, { ...bench.as, body: { settings: { writeRampUp } } });
+    return (await bench.get(`${path}/cost-estimate`)).restore.durationSeconds;
+  };
+  // 500 writes a second for the first five minutes, as Firestore asks for.
+  expect([await restoreSeconds(false), await restoreSeconds(true)]).toEqual([5, 41]);
   expect(dry.body.data.collections).toContainEqual(
     expect.objectContaining({ path: 'places', documentCount: 20_101, sampled: true }),
   );

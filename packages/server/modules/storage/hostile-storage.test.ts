@@ -52,6 +52,7 @@ test('storage that never answers is unavailable within ten seconds', async () =>
   expect((await app.request('GET', path, as)).body.data.error).toMatchObject({
     code: 'STORAGE_UNAVAILABLE',
     message: expect.stringContaining('did not answer'),
+    details: { step: 'write' },
   });
 }, 30_000);
 

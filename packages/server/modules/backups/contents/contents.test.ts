@@ -309,7 +309,7 @@ describe('a backup that cannot be read', () => {
     expect((await ask(`/backups/${id}/collections`)).body.error.code).toBe('INTEGRITY_ERROR');
   });
 
-  test('whose key was withdrawn says DECRYPTION_ERROR and names the call that supplies it again', async () => {
+  test('whose key was withdrawn says DECRYPTION_ERROR and names the command that supplies it again', async () => {
     const url = '/api/v1/organizations/current/encryption-key';
     const key = Buffer.alloc(32, 3).toString('base64');
     expect((await bench.app.request('PUT', url, { ...bench.as, body: { key } })).status).toBe(200);
@@ -318,6 +318,7 @@ describe('a backup that cannot be read', () => {
     expect((await bench.app.request('DELETE', url, bench.as)).status).toBe(200);
     const answer = await ask(`/backups/${id}/documents`);
     expect([answer.status, answer.body.error.code]).toEqual([409, 'DECRYPTION_ERROR']);
+    expect(answer.body.error.details.advice).toContain('holdfast encryption-key set');
     await bench.app.request('PUT', url, { ...bench.as, body: { key } });
     expect((await ask(`/backups/${id}/documents`)).body.data).toHaveLength(1);
   });

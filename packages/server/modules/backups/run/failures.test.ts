@@ -76,6 +76,7 @@ describe('a source', () => {
     const broken = await shown();
     expect(broken.connection.status).toBe('unauthorized');
     expect(broken.statistics).toMatchObject({ lastBackupAt: good.completedAt, lastBackupStatus: 'failed' });
+    expect(await bench.get('/projects')).toMatchObject([{ statistics: broken.statistics }]);
     bench.sandbox.control.clearAccess();
     const next = await bench.run();
     expect(await shown()).toMatchObject({
