@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { plans, roles, scopes } from './access.ts';
-import { count, identifier, reference, text } from './schemas/primitives.ts';
+import { count, identifier, integer, reference, text } from './schemas/primitives.ts';
 
 /** What `error.details` holds, code by code. */
 
@@ -127,3 +127,30 @@ export const decryptionDetails = sourceDetails
       .describe('Some of them.'),
   })
   .meta({ id: 'DecryptionErrorDetails', description: 'What could not be opened.' });
+
+/** What the record of a job says beside its sentence: each field where it applies, and none that is not named here. */
+export const jobErrorDetails = decryptionDetails
+  .omit({ advice: true })
+  .extend({
+    ...budgetDetails.partial().shape,
+    ...pointInTimeDetails.partial().shape,
+    backupId: reference().optional(),
+    code: text({ max: 200 })
+      .optional()
+      .describe("The other side's own code for it, such as `SignatureDoesNotMatch` or `ENOSPC`."),
+    grpcCode: text({ max: 50 }).optional().describe('The code of Firestore for it.'),
+    status: integer({ min: 100, max: 599 }).optional().describe('The HTTP status that the other side answered with.'),
+    requestId: text({ max: 200 }).optional().describe('The id under which the storage knows the call that failed.'),
+    permission: text({ max: 200 }).optional().describe('The permission that the credentials lack.'),
+    host: text({ max: 300 }).optional().describe('The host that could not be reached.'),
+    region: text({ max: 100 }).optional().describe('The region whose endpoint is not known.'),
+    key: text({ max: 2000 }).optional().describe('The object in the storage.'),
+    missingObjects: z
+      .array(text({ max: 2000 }))
+      .max(10)
+      .optional()
+      .describe('Some of the objects that are not there, or not as they were written.'),
+    attempts: count().optional().describe('How often the call was tried.'),
+  })
+  .meta({ id: 'JobErrorDetails', description: 'What is known of the failure; each field where it applies.' });
+export type JobErrorDetails = z.infer<typeof jobErrorDetails>;

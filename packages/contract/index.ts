@@ -1,5 +1,6 @@
 export * from './access.ts';
 export * from './durations.ts';
+export { type JobErrorDetails, jobErrorDetails } from './error-details.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export { requestExamples } from './examples.ts';

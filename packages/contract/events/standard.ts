@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { roles } from '../access.ts';
+import { jobErrorDetails } from '../error-details.ts';
 import type { JobErrorCode } from '../errors.ts';
 import { jobErrorCodes } from '../errors.ts';
 import { anomaly, backupTriggers, backupTypes } from '../schemas/backups.ts';
@@ -37,7 +38,9 @@ const actor = z
 const error = z.object({
   code: z.enum(jobErrorCodes as [JobErrorCode, ...JobErrorCode[]]),
   message: text({ max: 2000 }),
-  details: z.looseObject({ retryable: z.boolean(), advice: text({ max: 1000 }) }),
+  details: jobErrorDetails
+    .extend({ retryable: z.boolean(), advice: text({ max: 1000 }) })
+    .meta({ id: 'EventErrorDetails', description: 'What is known of the failure, and how to mend it.' }),
 });
 
 const backup = z.object({

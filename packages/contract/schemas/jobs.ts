@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jobErrorDetails } from '../error-details.ts';
 import type { JobErrorCode } from '../errors.ts';
 import { jobErrorCodes } from '../errors.ts';
 import { bytes, count, integer, percent, text } from './primitives.ts';
@@ -12,7 +13,7 @@ export const jobError = z
   .object({
     code: z.enum(jobErrorCodes as [JobErrorCode, ...JobErrorCode[]]),
     message: text({ max: 2000 }),
-    details: z.record(z.string(), z.unknown()).optional(),
+    details: jobErrorDetails.optional(),
     retryable: z.boolean().describe('Whether trying again unchanged can help.'),
     advice: text({ max: 1000 }).describe('How to mend it.'),
   })

@@ -1,9 +1,9 @@
-import { errorDefinition } from '@holdfast/contract';
+import { errorDefinition, jobErrorDetails } from '@holdfast/contract';
 import { EngineError, type EngineErrorCode } from '@holdfast/engine';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import { Problem } from '../platform/problem.ts';
-import { toProblem } from './job-error.ts';
+import { toJobError, toProblem } from './job-error.ts';
 
 const codes: EngineErrorCode[] = [
   ...(['SOURCE_AUTH_ERROR', 'SOURCE_QUOTA_EXCEEDED', 'SOURCE_UNAVAILABLE', 'SOURCE_NOT_FOUND'] as const),
@@ -29,4 +29,23 @@ test.each(codes)('an answer made of %s has only the details that the API documen
 test('the two nearest instants stay in the answer', () => {
   const details = { before: day, after: null };
   expect(toProblem(new EngineError('POINT_IN_TIME_UNAVAILABLE', 'A gap.', { details }))).toMatchObject({ details });
+});
+
+test.each(codes)('a record of %s has only the details that the API document names', (code) => {
+  for (const details of [...known, { status: 'odd', key: 'x'.repeat(3000), lockedKeys: ['a'] }])
+    jobErrorDetails.strict().parse(toJobError(new EngineError(code, 'It failed.', { details })).details);
+});
+
+test('what a person or a program can act on stays in the record, also when it is told a second time', () => {
+  const details = { key: 'backups/bkp_1/manifest', code: 'AccessDenied', status: 403, requestId: '4711', attempts: 5 };
+  const here = { storageDestinationId: 'dst_1' };
+  const {
+    code,
+    message,
+    details: kept,
+  } = toJobError(new EngineError('STORAGE_UNAVAILABLE', 'Away.', { details }), here);
+  expect(kept).toEqual({ ...details, ...here });
+  expect(toJobError(new Problem(code as 'STORAGE_UNAVAILABLE', message, { details: { ...kept } })).details).toEqual(
+    kept,
+  );
 });

@@ -1,4 +1,11 @@
-import { type ErrorCode, errorDefinition, type JobErrorCode, jobErrorCodes } from '@holdfast/contract';
+import {
+  type ErrorCode,
+  errorDefinition,
+  type JobErrorCode,
+  type JobErrorDetails,
+  jobErrorCodes,
+  jobErrorDetails,
+} from '@holdfast/contract';
 import { EngineError } from '@holdfast/engine';
 import { Problem } from '../platform/problem.ts';
 
@@ -6,7 +13,7 @@ import { Problem } from '../platform/problem.ts';
 export interface StoredError {
   code: string;
   message: string;
-  details?: Record<string, unknown>;
+  details?: JobErrorDetails;
   retryable: boolean;
   advice: string;
 }
@@ -79,10 +86,18 @@ export function toJobError(error: unknown, details: Record<string, unknown> = {}
   return {
     code,
     message: (told ? error.message : 'Something failed that should not.').slice(0, 2000),
-    details: { ...(told ? error.details : {}), ...details },
+    details: namedDetails({ ...(told ? error.details : {}), ...details }),
     retryable: error instanceof EngineError && code !== 'INTERNAL_ERROR' ? error.retryable : (job?.retryable ?? false),
     advice: (adviceOf(error) ?? job?.advice ?? 'Try again.').slice(0, 1000),
   };
+}
+
+/** What a record says beside its sentence is what the contract names, as it names it; the log has the rest. */
+function namedDetails(known: Record<string, unknown>): JobErrorDetails {
+  const kept: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(jobErrorDetails.shape))
+    if (known[name] !== undefined && field.safeParse(known[name]).success) kept[name] = known[name];
+  return kept as JobErrorDetails;
 }
 
 function adviceOf(error: unknown): string | undefined {

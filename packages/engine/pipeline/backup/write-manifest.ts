@@ -91,7 +91,7 @@ async function assertStored(
     'STORAGE_UPLOAD_ERROR',
     `${missing.size} segments of ${backupId} are not in the store as they were written.`,
     {
-      details: { backupId, missing: [...missing.keys()].slice(0, 10) },
+      details: { backupId, missingObjects: [...missing.keys()].slice(0, 10) },
     },
   );
 }

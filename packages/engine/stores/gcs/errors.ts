@@ -69,7 +69,7 @@ function unanswered(error: UnansweredError, location: string, key: string): Atte
 function refusal(error: ServiceError, location: string, key: string): AttemptError {
   const { status, reason } = error;
   const isOneOf = (reasons: readonly string[]) => reason !== undefined && reasons.includes(reason);
-  const options = { cause: error, details: { key, code: reason ?? status, status } };
+  const options = { cause: error, details: { key, code: reason ?? String(status), status } };
   const message = `${location}: ${reason ?? status}: ${error.message}`;
   if (status === 429 || isOneOf(throttled))
     return new AttemptError('STORAGE_UNAVAILABLE', message, { ...options, retry: true, throttled: true });

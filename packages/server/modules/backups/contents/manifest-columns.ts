@@ -70,7 +70,7 @@ export async function requireComplete(store: BlobStore, reader: BackupReader, si
   for await (const { key, size } of store.list(prefix, { signal })) if (missing.get(key) === size) missing.delete(key);
   if (missing.size === 0) return;
   throw new EngineError('INTEGRITY_ERROR', `Backup ${backupId} misses ${missing.size} of its objects.`, {
-    details: { backupId, missing: [...missing.keys()].slice(0, 10) },
+    details: { backupId, missingObjects: [...missing.keys()].slice(0, 10) },
   });
 }
 

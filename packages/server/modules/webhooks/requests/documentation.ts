@@ -9,6 +9,8 @@ export const documentationPath = new URL('../../../../../docs/webhooks.md', impo
 const receiversPath = new URL('../../../../../docs/receivers/', import.meta.url);
 
 interface JsonSchema {
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
   type?: string | string[];
   properties?: Record<string, JsonSchema>;
   required?: string[];
@@ -94,7 +96,8 @@ function eventSection(event: EventDefinition): string {
   for (const format of ['standard', 'simple'] as const) {
     const shape = event.formats[format];
     if (!shape) continue;
-    const rows = fieldRows(z.toJSONSchema(shape.data, { reused: 'inline', unrepresentable: 'any' }) as JsonSchema, '');
+    const schema = z.toJSONSchema(shape.data, { reused: 'inline', unrepresentable: 'any' }) as JsonSchema;
+    const rows = fieldRows(schema, '', schema.$defs ?? {});
     parts.push(`\`data\` in the ${format} format:`);
     parts.push(`| Field | Type | |\n|---|---|---|\n${rows.join('\n')}`);
     parts.push(`\`\`\`json\n${JSON.stringify(envelope(format, event, shape.sample), null, 2)}\n\`\`\``);
@@ -103,15 +106,16 @@ function eventSection(event: EventDefinition): string {
 }
 
 /** One row per field, nested ones with their path. */
-function fieldRows(schema: JsonSchema, prefix: string): string[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+function fieldRows(schema: JsonSchema, prefix: string, named: Record<string, JsonSchema>): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, given]) => {
+    const field = named[given.$ref?.split('/').at(-1) ?? ''] ?? given;
     const inner = field.type === 'array' ? field.items : field;
     const path = `${prefix}${name}${field.type === 'array' ? '[]' : ''}`;
     const notes = [schema.required?.includes(name) ? '' : 'optional', field.description ?? ''].filter(
       (note) => note !== '',
     );
     const row = `| \`${path}\` | ${typeOf(field)} | ${notes.join('; ')} |`;
-    return [row, ...(inner?.properties ? fieldRows(inner, `${path}.`) : [])];
+    return [row, ...(inner?.properties ? fieldRows(inner, `${path}.`, named) : [])];
   });
 }
 
