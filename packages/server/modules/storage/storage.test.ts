@@ -88,7 +88,7 @@ describe('a destination', () => {
 
   test('that is slow and answers every step in time works, however long the steps take together', async () => {
     const { id } = await create({ name: 'Slow' });
-    s3.faults.set({ delayRate: 1, delayMsMin: 1800, delayMsMax: 1800 });
+    s3.faults.set({ delayRate: 1, delayMsMin: 1500, delayMsMax: 1500 });
     const { ok, steps } = (await call('POST', `/${id}/test`)).body.data;
     expect(ok, JSON.stringify(steps)).toBe(true);
     const durationsMs: number[] = steps.map(({ durationMs }: { durationMs: number }) => durationMs);
