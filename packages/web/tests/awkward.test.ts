@@ -73,6 +73,26 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
     expect(await page.locator('select[data-filter] option').count()).toBe(others + 2);
   });
 
+  test('one of hundreds is found by a part of its name, which stands in the address', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/projects`);
+    const table = page.getByRole('table', { name: 'Projects' });
+    await table.waitFor();
+    const field = page.getByRole('searchbox', { name: 'Find in this list' });
+    await field.fill('project 20');
+    await expect.poll(() => table.getAttribute('aria-rowcount')).toBe('8');
+    await field.fill('OTHER-77');
+    await expect.poll(() => table.getAttribute('aria-rowcount')).toBe('2');
+    expect(new URL(page.url()).searchParams.get('q')).toBe('OTHER-77');
+    await page.reload();
+    await page.getByRole('link', { name: 'Project 77' }).waitFor();
+    expect(await table.getAttribute('aria-rowcount')).toBe('2');
+    await field.fill('nobody is called so');
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await expect.poll(() => table.getAttribute('aria-rowcount')).toBe(String(others + 2));
+    expect(await findings(page)).toEqual([]);
+  });
+
   test('nothing is cut off on a phone', async () => {
     const { page } = owner;
     await page.setViewportSize(phone);

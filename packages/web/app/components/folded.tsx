@@ -1,8 +1,8 @@
-import { Search } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { formatCount } from '../format/numbers.ts';
 import { t } from '../texts/index.ts';
 import { Button } from './button.tsx';
+import { SearchField } from './search-field.tsx';
 
 /** What stands below such a list stays within reach. */
 const foldedRows = 20;
@@ -21,22 +21,7 @@ export function useFolded<Row>(rows: readonly Row[], nameOf: (row: Row) => strin
   const wanted = text.trim().toLowerCase();
   const found = wanted === '' ? rows : rows.filter((row) => nameOf(row).toLowerCase().includes(wanted));
   const isLong = found.length > foldedRows;
-  const field = rows.length > foldedRows && (
-    <label className="relative block">
-      <span className="sr-only">{words.filter}</span>
-      <Search size={14} aria-hidden className="absolute top-2.5 left-2.5 text-ink3 max-sm:top-4" />
-      <input
-        type="search"
-        data-filter=""
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        placeholder={words.filter}
-        autoComplete="off"
-        spellCheck={false}
-        className="control w-full pl-8!"
-      />
-    </label>
-  );
+  const field = rows.length > foldedRows && <SearchField label={words.filter} value={text} onChange={setText} />;
   const more: ReactNode = isLong && (
     <Button kind="quiet" onClick={() => setOpen(!isOpen)}>
       {isOpen ? t.common.showFewer : t.common.showAll(formatCount(found.length), words.things)}

@@ -57,6 +57,7 @@ export const common = {
   now: 'now',
   nothingMatches: 'Nothing matches these filters.',
   clearFilters: 'Clear filters',
+  findInList: 'Find in this list',
   showAsTable: 'Show as table',
   showAsPicture: 'Show as picture',
   reconnecting: (time: string) => `Reconnecting, last seen ${time}`,

@@ -90,7 +90,10 @@ function Sessions() {
                 {session.current ? (
                   <Badge tone="held">{t.account.current}</Badge>
                 ) : (
-                  <Button busy={end.isPending} onClick={() => end.mutate({ params: { sessionId: session.id } })}>
+                  <Button
+                    busy={end.isPending && end.variables?.params.sessionId === session.id}
+                    onClick={() => end.mutate({ params: { sessionId: session.id } })}
+                  >
                     {t.account.end}
                   </Button>
                 )}

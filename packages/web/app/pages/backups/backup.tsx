@@ -153,7 +153,9 @@ function FactsPanel({ backup, projectName, isFormer }: FactsPanelProps) {
             isFormer ? (
               t.overview.formerProject
             ) : projectName ? (
-              <LinkText key="p" to={paths.project(backup.projectId)} text={projectName} />
+              <TextLink key="p" to={paths.project(backup.projectId)}>
+                {projectName}
+              </TextLink>
             ) : (
               <Pending key="p" />
             ),
@@ -178,14 +180,6 @@ function FactsPanel({ backup, projectName, isFormer }: FactsPanelProps) {
         ]}
       />
     </Panel>
-  );
-}
-
-function LinkText({ to, text }: { to: string; text: string }) {
-  return (
-    <a href={to} className="text-held hover:underline">
-      {text}
-    </a>
   );
 }
 

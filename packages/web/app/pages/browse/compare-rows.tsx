@@ -33,6 +33,10 @@ function Pick({ path, picking }: { path: string; picking: Picking | undefined })
   );
 }
 
+/** On a phone the path has the whole line, and what is said of it stands below. */
+const pathAndMore =
+  'flex min-w-0 flex-1 items-center justify-between gap-3 max-sm:flex-col max-sm:items-start max-sm:gap-0.5';
+
 interface SideRowProps {
   path: string;
   tone: 'then' | 'now';
@@ -48,10 +52,12 @@ export function SideRow({ path, tone, word, to, picking }: SideRowProps) {
       <span aria-hidden="true" className={`w-3 font-semibold ${tone === 'then' ? 'text-held' : 'text-risk'}`}>
         {tone === 'then' ? '−' : '+'}
       </span>
-      <RowLink to={to} data-row="" className="min-w-0 break-all rounded-tag font-medium font-mono hover:underline">
-        <Exact text={path} />
-      </RowLink>
-      <span className="ml-auto shrink-0 text-meta text-ink3">{word}</span>
+      <span className={pathAndMore}>
+        <RowLink to={to} data-row="" className="min-w-0 break-all rounded-tag font-medium font-mono hover:underline">
+          <Exact text={path} />
+        </RowLink>
+        <span className="shrink-0 text-meta text-ink3">{word}</span>
+      </span>
     </li>
   );
 }
@@ -71,16 +77,18 @@ export function ChangedRow({ entry, to, picking }: { entry: Changed; to: string;
         >
           ±
         </button>
-        <RowLink to={to} data-row="" className="min-w-0 break-all rounded-tag font-medium font-mono hover:underline">
-          <Exact text={entry.path} />
-        </RowLink>
-        <button
-          type="button"
-          onClick={() => setOpen(!isOpen)}
-          className="ml-auto shrink-0 text-meta text-held hover:underline"
-        >
-          {t.browse.fieldsChanged(entry.fields.length)}
-        </button>
+        <span className={pathAndMore}>
+          <RowLink to={to} data-row="" className="min-w-0 break-all rounded-tag font-medium font-mono hover:underline">
+            <Exact text={entry.path} />
+          </RowLink>
+          <button
+            type="button"
+            onClick={() => setOpen(!isOpen)}
+            className="touch shrink-0 text-meta text-held hover:underline"
+          >
+            {t.browse.fieldsChanged(entry.fields.length)}
+          </button>
+        </span>
       </div>
       {isOpen && (
         <dl className="border-line border-t bg-bg">

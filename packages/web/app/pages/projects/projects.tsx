@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { List } from '../../components/list.tsx';
+import { useNameFilter } from '../../components/name-filter.tsx';
 import { Empty } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
@@ -68,6 +69,7 @@ export function ConnectionState({ project }: { project: Project }) {
 
 export function Page() {
   const projects = useAll('listProjects', {});
+  const filter = useNameFilter(projects.rows, ({ name, sourceProjectId }) => `${name} ${sourceProjectId}`);
   const canConnect = useCan('member');
   const paths = usePaths();
   const go = useGo();
@@ -84,8 +86,10 @@ export function Page() {
       subtitle={t.projects.subtitle}
       actions={connect}
     >
+      {filter.field}
       <List
-        list={projects}
+        list={{ ...projects, rows: filter.rows }}
+        filteredEmpty={filter.empty}
         empty={
           <Empty icon={Database} title={t.projects.empty} action={connect}>
             {t.projects.emptyText}

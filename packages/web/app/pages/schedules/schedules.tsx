@@ -5,6 +5,7 @@ import { useCan } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { Box, List } from '../../components/list.tsx';
+import { useNameFilter } from '../../components/name-filter.tsx';
 import { Empty } from '../../components/states.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
@@ -19,6 +20,7 @@ import { Standing } from './standing.tsx';
 export function Page() {
   const schedules = useAll('listSchedules', {});
   const nameOf = useProjectNames();
+  const filter = useNameFilter(schedules.rows, ({ name, projectId }) => `${name} ${nameOf(projectId)}`);
   const canEdit = useCan('member');
   const paths = usePaths();
   const add = canEdit && (
@@ -37,8 +39,10 @@ export function Page() {
     );
   return (
     <PageFrame title={t.schedules.title} crumbs={crumbs} subtitle={t.schedules.subtitle} actions={add}>
+      {filter.field}
       <List
-        list={schedules}
+        list={{ ...schedules, rows: filter.rows }}
+        filteredEmpty={filter.empty}
         empty={
           <Empty icon={CalendarClock} title={t.schedules.empty} action={add}>
             {t.schedules.emptyText}

@@ -36,14 +36,14 @@ export function InvitationsPanel() {
             <span className="ml-auto flex gap-2">
               <Button
                 kind="quiet"
-                busy={resend.isPending}
+                busy={resend.isPending && resend.variables?.params.inviteId === invitation.id}
                 onClick={() => resend.mutate({ params: { inviteId: invitation.id } })}
               >
                 {t.team.resend}
               </Button>
               <Button
                 kind="quiet"
-                busy={cancel.isPending}
+                busy={cancel.isPending && cancel.variables?.params.inviteId === invitation.id}
                 onClick={() => cancel.mutate({ params: { inviteId: invitation.id } })}
               >
                 {t.team.cancelInvitation}

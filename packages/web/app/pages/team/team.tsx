@@ -7,6 +7,7 @@ import { Avatar } from '../../components/avatar.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { List } from '../../components/list.tsx';
+import { useNameFilter } from '../../components/name-filter.tsx';
 import { Empty, FormProblem } from '../../components/states.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
@@ -20,6 +21,7 @@ type Member = ItemOf<Operations['listMembers']>;
 
 export function Page() {
   const members = useAll('listMembers', {});
+  const filter = useNameFilter(members.rows, ({ name, email }) => `${name} ${email}`);
   const canManage = useCan('admin');
   const [isInviting, setInviting] = useState(false);
   return (
@@ -35,7 +37,12 @@ export function Page() {
         )
       }
     >
-      <List list={members} empty={<Empty icon={Users} title={t.team.title} />}>
+      {filter.field}
+      <List
+        list={{ ...members, rows: filter.rows }}
+        empty={<Empty icon={Users} title={t.team.title} />}
+        filteredEmpty={filter.empty}
+      >
         {(rows) => <Members rows={rows} />}
       </List>
       {canManage && <InvitationsPanel />}

@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { List } from '../../components/list.tsx';
+import { useNameFilter } from '../../components/name-filter.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
 import { Empty } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
@@ -56,6 +57,7 @@ const columns: Column<Webhook>[] = [
 
 export function Page() {
   const webhooks = useAll('listWebhooks', {});
+  const filter = useNameFilter(webhooks.rows, ({ name, url }) => `${name} ${url}`);
   const canEdit = useCan('admin');
   const paths = usePaths();
   const go = useGo();
@@ -73,8 +75,10 @@ export function Page() {
       subtitle={t.webhooks.subtitle}
       actions={add}
     >
+      {filter.field}
       <List
-        list={webhooks}
+        list={{ ...webhooks, rows: filter.rows }}
+        filteredEmpty={filter.empty}
         empty={
           <Empty icon={WebhookIcon} title={t.webhooks.empty} action={add}>
             {t.webhooks.emptyText}

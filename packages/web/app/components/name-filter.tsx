@@ -1,0 +1,29 @@
+import { useState } from 'react';
+import { t } from '../texts/index.ts';
+import { useSearch } from '../url.ts';
+import { SearchField } from './search-field.tsx';
+import { FilteredEmpty } from './states.tsx';
+
+/** So many are seen at a glance. */
+const seenAtOnce = 20;
+
+/** Of a list that may have hundreds of rows those that hold what is typed; it stands in the address. */
+export function useNameFilter<Row>(all: readonly Row[] | undefined, wordsOf: (row: Row) => string) {
+  const [search, setSearch] = useSearch();
+  const [text, setText] = useState(search.q ?? '');
+  const set = (next: string) => {
+    setText(next);
+    void setSearch({ q: next }, { replace: true });
+  };
+  const wanted = text.trim().toLowerCase();
+  const isLong = all !== undefined && all.length > seenAtOnce;
+  return {
+    rows: wanted === '' ? all : all?.filter((row) => wordsOf(row).toLowerCase().includes(wanted)),
+    field: (isLong || wanted !== '') && (
+      <div className="max-w-80">
+        <SearchField label={t.common.findInList} value={text} onChange={set} />
+      </div>
+    ),
+    empty: wanted !== '' && <FilteredEmpty onClear={() => set('')} />,
+  };
+}
