@@ -287,6 +287,21 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     expect((await request('GET', path)).body.data.settings.backupTimeoutMinutes).toBe(47);
   });
 
+  test('a new name of the organization takes back no zone that somebody else set meanwhile', async () => {
+    const { page } = owner;
+    const path = '/organizations/current';
+    const before = (await request('GET', path)).body.data;
+    await page.goto(`/o/${shop.slug}/settings`);
+    await page.getByLabel('Name of the organization').fill('Named anew');
+    await request('PUT', path, { settings: { timezone: 'Europe/Lisbon' } });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    const { name, settings } = (await request('GET', path)).body.data;
+    expect([name, settings.timezone]).toEqual(['Named anew', 'Europe/Lisbon']);
+    await expect.poll(() => page.getByLabel('Time zone').inputValue()).toBe('Europe/Lisbon');
+    await request('PUT', path, { name: before.name, settings: { timezone: before.settings.timezone } });
+  });
+
   test('the examples of a preview are of every collection that is chosen', async () => {
     const { page } = owner;
     await shop.documents.doc('bikes/B-1').set({ n: 200 });

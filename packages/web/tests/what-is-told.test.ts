@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('what was done is told as it was', () => {
@@ -116,7 +116,13 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     await page.goto(`/o/${shop.slug}/backups/${backupId}/compare?against=live&collection=bikes`);
     await page.getByRole('heading', { name: 'Nothing differs in bikes.' }).waitFor();
     await page.getByRole('button', { name: 'Clear filters: Collection' }).click();
-    await page.getByRole('link', { name: 'riders/new' }).waitFor();
+    const path = page.getByRole('link', { name: 'riders/new' });
+    await path.waitFor();
+    await page.setViewportSize(phone);
+    // The path has its line for itself.
+    const below = async () => (await page.getByText('Only there now', { exact: true }).boundingBox())?.y ?? 0;
+    await expect.poll(below).toBeGreaterThan(((await path.boundingBox())?.y ?? 0) + 10);
+    await page.setViewportSize(desktop);
   });
 
   test('a document is ticked where it was picked, and picking it elsewhere takes the version from there', async () => {
@@ -138,6 +144,29 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     expect(await picked()).toMatchObject([{ path: 'bikes/B-1', backupId: newer }]);
     await tick.uncheck();
     await page.getByRole('link', { name: /selected…/ }).waitFor({ state: 'detached' });
+  });
+
+  test('a document that cannot be picked beside those of another project says why, and how it can', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    await shop.documents.doc('bikes/B-2').set({ n: 2, gear: 'good' });
+    await shop.backUp();
+    await shop.documents.doc('bikes/B-2').set({ n: 2, gear: 'broken' });
+    const picked = {
+      projectId: 'prj_other',
+      items: [{ path: 'riders/one', backupId: 'bkp_other', from: 'yesterday' }],
+    };
+    await page.goto(`/o/${shop.slug}`);
+    await page.evaluate(
+      ([key, basket]) => sessionStorage.setItem(key as string, basket as string),
+      [`holdfast.basket.${shop.as.organizationId}`, JSON.stringify(picked)],
+    );
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bikes/B-2`);
+    await page.getByText('The basket holds documents of another project.').waitFor();
+    const pick = page.getByRole('button', { name: 'Pick for the basket' });
+    expect(await pick.count()).toBe(0);
+    await page.getByRole('button', { name: 'Empty the basket' }).click();
+    await pick.click();
+    await page.getByRole('button', { name: '1 document picked' }).waitFor();
   });
 
   test('what was saved is said to be until something else is typed', async () => {

@@ -60,6 +60,8 @@ export function useBasket(organizationId: string) {
   return {
     basket: current,
     has,
+    /** A restore has one target: nothing of this project can be picked until the basket is empty. */
+    isOthers: (projectId: string) => current.projectId !== null && current.projectId !== projectId,
     /** False when the basket holds documents of another project. Goes by what is in it now, however old the caller is. */
     toggle: (projectId: string, item: BasketItem): boolean => {
       if (basket.projectId !== null && basket.projectId !== projectId) return false;

@@ -13,6 +13,7 @@ import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { collectionsBelow } from './collections-below.ts';
+import { OthersBasket } from './restore-selected.tsx';
 
 interface DocumentViewProps {
   backup: Backup;
@@ -29,7 +30,7 @@ export function DocumentView({ backup, project, path, moment }: DocumentViewProp
   );
   const paths = usePaths();
   const canRestore = useCan('member');
-  const { has, toggle } = useBasket(useWorkplace().organization.id);
+  const { has, isOthers, toggle } = useBasket(useWorkplace().organization.id);
   const item = { path, backupId: backup.id, from: moment };
   const versions = (
     <LinkButton icon={History} to={paths.document(backup.projectId, path)}>
@@ -57,7 +58,8 @@ export function DocumentView({ backup, project, path, moment }: DocumentViewProp
             </LinkButton>
           )}
           {versions}
-          {document.data && canRestore && (
+          {document.data && canRestore && isOthers(backup.projectId) && <OthersBasket />}
+          {document.data && canRestore && !isOthers(backup.projectId) && (
             <Button icon={ShoppingBasket} aria-pressed={has(item)} onClick={() => toggle(backup.projectId, item)}>
               {has(item) ? t.browse.unpick : t.browse.pick}
             </Button>

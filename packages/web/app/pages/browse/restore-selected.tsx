@@ -5,22 +5,26 @@ import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 
+/** Why nothing can be picked here, and the way to change that. */
+export function OthersBasket() {
+  const { clear } = useBasket(useWorkplace().organization.id);
+  return (
+    <p role="status" className="text-table text-ink2">
+      {t.shell.basket.oneProject}{' '}
+      <button type="button" onClick={clear} className="font-medium text-held hover:underline">
+        {t.shell.basket.clear}
+      </button>
+    </p>
+  );
+}
+
 /** Beside a list whose rows are ticked: what is ticked, here and elsewhere in the project, comes back together. */
 export function RestoreSelected({ projectId }: { projectId: string }) {
-  const { basket, clear } = useBasket(useWorkplace().organization.id);
+  const { basket, isOthers, clear } = useBasket(useWorkplace().organization.id);
   const canRestore = useCan('member');
   const paths = usePaths();
   if (!canRestore || basket.items.length === 0) return null;
-  // A restore has one target: rows of this project cannot be ticked until the others are gone.
-  if (basket.projectId !== projectId)
-    return (
-      <p role="status" className="text-table text-ink2">
-        {t.shell.basket.oneProject}{' '}
-        <button type="button" onClick={clear} className="font-medium text-held hover:underline">
-          {t.shell.basket.clear}
-        </button>
-      </p>
-    );
+  if (isOthers(projectId)) return <OthersBasket />;
   return (
     <div className="flex flex-wrap gap-1">
       <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ basket: '1' })}>

@@ -11,6 +11,7 @@ import type { RestoreStart } from '../../paths.ts';
 import { type BasketItem, useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { OthersBasket } from '../browse/restore-selected.tsx';
 import type { Version } from './use-versions.ts';
 
 interface HeadProps {
@@ -37,7 +38,7 @@ export function DocumentHead(props: HeadProps) {
   const { projectId, path, then, thenFields, start, restoreTo, isRefused, isSame, ...known } = props;
   const zone = useZone();
   const canRestore = useCan('member');
-  const { has, toggle } = useBasket(useWorkplace().organization.id);
+  const { has, isOthers, toggle } = useBasket(useWorkplace().organization.id);
   const itemOf = ({ backupId, at }: RestoreStart): BasketItem => ({
     path,
     from: then ? formatDateTime(then.at, zone) : '',
@@ -62,7 +63,8 @@ export function DocumentHead(props: HeadProps) {
           {t.document.json}
         </Button>
       )}
-      {start && canRestore && (
+      {start && canRestore && isOthers(projectId) && <OthersBasket />}
+      {start && canRestore && !isOthers(projectId) && (
         <Button
           icon={ShoppingBasket}
           aria-pressed={has(itemOf(start))}

@@ -55,22 +55,55 @@ function Known({ organization }: { organization: OrganizationDetail }) {
   );
 }
 
+/** As they stand in the fields. */
+interface Values {
+  readonly name: string;
+  readonly timezone: string;
+  /** Empty: none. */
+  readonly storage: string;
+}
+
+type Stored = Pick<OrganizationDetail, 'name' | 'settings' | 'updatedAt'>;
+
+const valuesOf = ({ name, settings }: Stored): Values => ({
+  name,
+  timezone: settings.timezone,
+  storage: settings.defaultStorageId ?? '',
+});
+
+/** What somebody typed and nothing else: what a colleague set meanwhile stays. */
+const bodyOf = ({ name, timezone, storage }: Partial<Values>) => ({
+  ...(name === undefined ? {} : { name }),
+  settings: {
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(storage === undefined ? {} : { defaultStorageId: storage || null }),
+  },
+});
+
 function Form({ organization }: { organization: OrganizationDetail }) {
-  const [name, setName] = useState(organization.name);
-  const [timezone, setTimezone] = useState(organization.settings.timezone);
-  const [storage, setStorage] = useState(organization.settings.defaultStorageId ?? '');
+  const [typed, setTyped] = useState<Partial<Values>>({});
+  const [answered, setAnswered] = useState<Stored>(organization);
+  const stored = valuesOf(answered.updatedAt > organization.updatedAt ? answered : organization);
+  const { name, timezone, storage } = { ...stored, ...typed };
+  const type = (values: Partial<Values>) => setTyped((former) => ({ ...former, ...values }));
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
   const save = useAct('updateOrganization');
   const faults = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    save.mutate({ body: { name, settings: { timezone, defaultStorageId: storage || null } } });
+    const onSuccess = (answer: Stored) => {
+      setAnswered(answer);
+      // What was typed while it was saved is still to be saved.
+      const isNew = ([key, value]: [string, string]) => typed[key as keyof Values] !== value;
+      setTyped((latest) => Object.fromEntries(Object.entries(latest).filter(isNew)));
+    };
+    save.mutate({ body: bodyOf(typed) }, { onSuccess });
   };
   return (
     <Panel>
       <form onSubmit={submit} className="flex max-w-xl flex-col gap-4">
         <Field label={t.settings.name} name="name" error={faults.name}>
-          <TextInput required maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
+          <TextInput required maxLength={100} value={name} onChange={(event) => type({ name: event.target.value })} />
         </Field>
         <Field
           label={t.settings.timezone}
@@ -78,7 +111,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
           hint={t.settings.timezoneHint}
           error={faults['settings.timezone']}
         >
-          <SelectInput value={timezone} onChange={(event) => setTimezone(event.target.value)}>
+          <SelectInput value={timezone} onChange={(event) => type({ timezone: event.target.value })}>
             {(zones.includes(timezone) ? zones : [timezone, ...zones]).map((zone) => (
               <option key={zone}>{zone}</option>
             ))}
@@ -89,7 +122,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
           name="settings.defaultStorageId"
           error={faults['settings.defaultStorageId']}
         >
-          <SelectInput value={storage} onChange={(event) => setStorage(event.target.value)}>
+          <SelectInput value={storage} onChange={(event) => type({ storage: event.target.value })}>
             <option value="">{t.settings.noDefault}</option>
             {destinations.map(({ id, name: label }) => (
               <option key={id} value={id}>
