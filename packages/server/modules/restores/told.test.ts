@@ -172,3 +172,23 @@ test('while its storage is away a job says what it waits for, and no time that i
   const backup = await untilEnded(bench.app, path, bench.as);
   expect(backup, JSON.stringify(backup.error)).toMatchObject({ status: 'completed', progress: { waitingFor: null } });
 }, 60_000);
+
+test('while its target is away a restore says what it waits for, and no time that is left', async () => {
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  const backupId = await bench.backUp();
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE' });
+  const request = { ...bench.as, body: { backupId, options: { safetyBackup: false } } };
+  const started = await bench.app.request('POST', '/api/v1/backups/restore', request);
+  const path = started.headers.get('location') as string;
+  const progress = async () => (await bench.app.request('GET', path, bench.as)).body.data.progress;
+  await expect
+    .poll(async () => (await progress()).waitingFor, { timeout: 20_000 })
+    .toMatch(/^Waiting for the database: /);
+  expect((await progress()).etaSeconds).toBeNull();
+  bench.sandbox.control.clearFaults();
+  const restored = await untilEnded(bench.app, path, bench.as);
+  expect(restored, JSON.stringify(restored.error)).toMatchObject({
+    status: 'completed',
+    progress: { waitingFor: null },
+  });
+}, 60_000);

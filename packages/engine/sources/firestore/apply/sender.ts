@@ -1,8 +1,9 @@
 /** Sends one batch until each of its writes is settled: done, skipped, left to a conflict, or failed for good. */
 
-import type { Version } from '../../../ports/index.ts';
+import { noteGoingOn, noteWaiting, type Version } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
 import type { FirestoreClient } from '../client.ts';
+import { targetFailure } from '../failures.ts';
 import { methods } from '../protos.ts';
 import { backoffMs, pause, throwIfAborted } from '../retry.ts';
 import { GrpcError, grpcCode, mayPass } from '../transport/status.ts';
@@ -37,10 +38,11 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
       failures = again.length < open.count ? 1 : failures + 1;
       if (failures >= client.retry.attemptsMax) {
         // Nothing at all gets through: that is an outage, and the work resumes later. A few that do not are failures.
-        if (open === batch) throw exhausted(again);
+        if (open === batch) throw refusalOf(again, ' again and again');
         for (const { index, code, message } of again) fail(context, open, index, code, message);
         return;
       }
+      if (again.length === open.count) noteWaiting(targetFailure(refusalOf(again)));
       open = open.pick(again.map((failure) => failure.index));
     } catch (error) {
       if (error instanceof GrpcError && error.code === grpcCode.UNAUTHENTICATED && !renewed) {
@@ -57,6 +59,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
       governor.pushedBack();
       failures += 1;
       if (failures >= client.retry.attemptsMax) throw error;
+      noteWaiting(targetFailure(error));
     }
     await pause(backoffMs(client.retry, failures), signal);
     await governor.takeRate(open.count, signal);
@@ -89,7 +92,10 @@ function settle(
   versions: readonly (Version | null)[],
 ): Settled {
   const settled: Settled = { again: [], mismatches: [] };
-  if (failures.length < batch.count) context.governor.succeeded();
+  if (failures.length < batch.count) {
+    context.governor.succeeded();
+    noteGoingOn();
+  }
   const failed = new Map(failures.map((failure) => [failure.index, failure]));
   for (let index = 0; index < batch.count; index += 1) {
     const failure = failed.size === 0 ? undefined : failed.get(index);
@@ -115,7 +121,7 @@ async function sendApart(context: SendContext, batch: WriteBatch, error: GrpcErr
   await sendBatch(context, batch.pick(indices.slice(middle)));
 }
 
-function exhausted(failures: readonly WriteFailure[]): GrpcError {
+function refusalOf(failures: readonly WriteFailure[], how = ''): GrpcError {
   const { code, message } = failures[0]!;
-  return new GrpcError(code, `${failures.length} writes were refused again and again: ${message}`);
+  return new GrpcError(code, `${failures.length} writes were refused${how}: ${message}`);
 }
