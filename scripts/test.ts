@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { readCommand } from '@holdfast/server/platform/command-options';
 
 /** The one test command: types, lint, then every test. The last line counts what passed and failed. */
-const { positionals: filters } = readCommand({
+const { positionals: filters, values } = readCommand({
   usage: 'npm test -- [FOLDER or FILE…]',
   about: `Types, lint, then every test, or those below the folders that are named. The last line counts what passed and failed.
 npx vitest takes more options, and npx vitest FOLDER watches.`,
-  options: {},
+  options: { retry: { type: 'string', value: 'N', default: '0', about: 'how often a test that fails is tried again' } },
   takesNames: true,
 });
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-results-'));
@@ -38,6 +38,7 @@ const tested = run('tests', 'vitest', [
   '--reporter=default',
   '--reporter=json',
   `--outputFile=${resultFile}`,
+  `--retry=${values.retry}`,
   ...filters,
 ]);
 try {

@@ -62,3 +62,8 @@ test('a number that is none is told', async () => {
       errors: `--${option} takes a whole number, not "many". The option --help lists what there is.\n`,
     });
 });
+
+test('what runs on every change is a command that is understood', async () => {
+  const line = /npm test -- (.+)/.exec(await readFile(join(root, '.ci/run'), 'utf8'));
+  expect(await run('test', ...line![1]!.split(' '), '--help')).toMatchObject({ status: 0, errors: '' });
+});
