@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { chromiumPath } from '../../server/testing/chromium.ts';
@@ -48,11 +51,38 @@ export async function startDashboard(
   };
 }
 
-export function launchBrowser(): Promise<Browser> {
+const launchMsMax = 60_000;
+const firstPageMsMax = 30_000;
+const launchesMax = 3;
+
+/** One that stands still as it begins, as happens on a machine that runs every test at once, is ended for another. */
+export async function launchBrowser(): Promise<Browser> {
   if (!chromiumPath) throw new Error('there is no Chromium');
-  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
-  // A machine that runs every test at once takes its time.
-  return chromium.launch({ executablePath: chromiumPath, args, timeout: 120_000 });
+  for (let launches = 1; ; launches += 1) {
+    const mark = `--mark=${randomUUID()}`;
+    const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', mark];
+    const browser = await chromium.launch({ executablePath: chromiumPath, args, timeout: launchMsMax });
+    const opened = browser.newPage().then((page) => page.close());
+    if (await endsWithin(opened, firstPageMsMax)) return browser;
+    await killMarked(mark);
+    if (launches === launchesMax) throw new Error('the browser opens no page');
+  }
+}
+
+async function endsWithin(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const isOver = work.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([isOver, sleep(milliseconds, false, { ref: false })]);
+}
+
+/** It does not answer, so it cannot be asked to end. */
+async function killMarked(mark: string): Promise<void> {
+  for (const id of await readdir('/proc').catch(() => [])) {
+    const command = await readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '');
+    if (/^\d+$/.test(id) && command.includes(mark)) process.kill(Number(id), 'SIGKILL');
+  }
 }
 
 async function newVisitor(
