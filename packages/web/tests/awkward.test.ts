@@ -129,6 +129,48 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
     await page.getByRole('button', { name: 'Save schedule' }).waitFor();
   });
 
+  test('a panel whose list cannot be read says so too, and keeps the page around it', async () => {
+    const { page, context } = owner;
+    const first = async (path: string) =>
+      (await dashboard.app.request('GET', `/api/v1/${path}?limit=1`, shop.as)).body.data[0].id as string;
+    const error = { code: 'SERVICE_UNAVAILABLE', message: 'It stops.', requestId: 'req_01M7HR8E78YDNWRVSQ7C2XSH15' };
+    const isPanel = (url: URL) => /\/(tasks|retention-preview|drills)$/.test(url.pathname);
+    await context.route(isPanel, (route) => route.fulfill({ status: 503, json: { success: false, error } }));
+    const panels = [
+      [`storage/${shop.destinationId}`, 'Work on it'],
+      [`schedules/${await first('schedules')}`, 'What is kept, and why'],
+      [`backups/${await first('backups')}`, 'Drills'],
+    ] as const;
+    for (const [path, title] of panels) {
+      await page.goto(`/o/${shop.slug}/${path}`);
+      const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+      await panel.getByText(`SERVICE_UNAVAILABLE · ${error.requestId}`).waitFor();
+      await panel.getByText('Try again in a moment.').waitFor();
+      expect(await panel.getByRole('button', { name: 'Try again' }).count()).toBe(1);
+      expect(await page.getByRole('alert').count()).toBe(1);
+    }
+    await context.unroute(isPanel);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('None yet. A drill proves that it comes back.').waitFor();
+  });
+
+  test('work on a storage that failed says what it met and what to do', async () => {
+    const { page } = owner;
+    await dashboard.app.request('POST', `/api/v1/storage-destinations/${shop.destinationId}/rescan`, shop.as);
+    const error = { code: 'STORAGE_UNAVAILABLE', message: 'The bucket did not answer.', retryable: true, advice: '' };
+    await page.route('**/tasks?*', async (route) => {
+      const { data, ...rest } = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...rest, data: [{ ...data[0], status: 'failed', error }] } });
+    });
+    await page.goto(`/o/${shop.slug}/storage/${shop.destinationId}`);
+    const task = page.getByRole('listitem').filter({ hasText: 'STORAGE_UNAVAILABLE' });
+    await task.getByText('The storage could not be reached.').waitFor();
+    await task.getByText('The bucket did not answer.').waitFor();
+    await task.getByText('if it stays, test the destination.').waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('who may only read is told so where a form would be, and is shown what is set', async () => {
     const { page } = viewer;
     for (const path of ['/schedules/new', '/restores/new']) {

@@ -130,6 +130,18 @@ export function FormProblem({ error }: { error: HoldfastError | null }) {
   );
 }
 
+/** In a row: what a job met, what to do, and the code an operator looks for. */
+export function JobFault({ error }: { error: JobError | null }) {
+  if (!error) return null;
+  const { title, advice } = explainError(error);
+  return (
+    <p className="basis-full break-words text-ink2">
+      <code className="font-mono text-meta text-fail">{error.code}</code>{' '}
+      <span className="font-medium text-ink">{title}.</span> {error.message !== title && error.message} {advice}
+    </p>
+  );
+}
+
 /** Who can, not just no. */
 export function NoPermission({ title, children }: { title: string; children: ReactNode }) {
   const { organization } = useWorkplace();

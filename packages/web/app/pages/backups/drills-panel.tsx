@@ -4,7 +4,7 @@ import { useAct, useAll } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { FormProblem } from '../../components/states.tsx';
+import { FormProblem, JobFault, Problem } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { saveFile } from '../../format/save-file.ts';
@@ -35,6 +35,7 @@ export function DrillsPanel({ backup }: { backup: Backup }) {
       }
     >
       <FormProblem error={start.error} />
+      {drills.error && <Problem error={drills.error} onRetry={() => void drills.refetch()} />}
       {drills.rows?.length === 0 && <p className="px-4 py-3 text-table text-ink2">{t.backups.noDrills}</p>}
       <ul>
         {drills.rows?.map((drill) => (
@@ -59,7 +60,6 @@ function DrillRow({ drill }: { drill: Drill }) {
           )}
         </span>
       )}
-      {drill.error && <code className="font-mono text-meta text-fail">{drill.error.code}</code>}
       <span className="ml-auto flex items-center gap-3 text-ink3">
         <Time at={drill.completedAt ?? drill.createdAt} as="age" />
         {signedReport && (
@@ -68,6 +68,7 @@ function DrillRow({ drill }: { drill: Drill }) {
           </Button>
         )}
       </span>
+      <JobFault error={drill.error} />
     </li>
   );
 }

@@ -176,11 +176,12 @@ function Retention({ scheduleId }: { scheduleId: string }) {
   const preview = useAll('previewRetention', { params: { scheduleId } }, { everyMs: false });
   const zone = useZone();
   const paths = usePaths();
-  if (!preview.rows || preview.rows.length === 0) return null;
+  if (preview.rows?.length === 0 || (!preview.rows && !preview.error)) return null;
   return (
     <Panel title={t.schedules.retention} flush>
+      {preview.error && <Problem error={preview.error} onRetry={() => void preview.refetch()} />}
       <ul>
-        {preview.rows.map((entry) => (
+        {preview.rows?.map((entry) => (
           <li
             key={entry.backupId}
             className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-2 text-table last:border-b-0"

@@ -8,7 +8,7 @@ import { Id } from '../../components/copy.tsx';
 import { Field, NamedOptions, SelectInput } from '../../components/field.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
-import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { FormProblem, JobFault, Problem, Skeleton } from '../../components/states.tsx';
 import { Badge, JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
@@ -131,11 +131,12 @@ function Shown({ destination }: { destination: Destination }) {
 
 function Tasks({ storageDestinationId }: { storageDestinationId: string }) {
   const tasks = useAll('listStorageTasks', { params: { storageDestinationId } });
-  if (!tasks.rows || tasks.rows.length === 0) return null;
+  if (tasks.rows?.length === 0 || (!tasks.rows && !tasks.error)) return null;
   return (
     <Panel title={t.storage.tasks} flush>
+      {tasks.error && <Problem error={tasks.error} onRetry={() => void tasks.refetch()} />}
       <ul>
-        {tasks.rows.slice(0, 10).map((task) => (
+        {tasks.rows?.slice(0, 10).map((task) => (
           <li
             key={task.id}
             className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2 text-table last:border-b-0"
@@ -145,10 +146,10 @@ function Tasks({ storageDestinationId }: { storageDestinationId: string }) {
               status={task.status}
               {...(task.status === 'running' ? { word: `${task.progress.percent} %` } : {})}
             />
-            {task.error && <code className="font-mono text-meta text-fail">{task.error.code}</code>}
             <span className="ml-auto text-ink3">
               <Time at={task.createdAt} as="near" />
             </span>
+            <JobFault error={task.error} />
           </li>
         ))}
       </ul>
@@ -241,8 +242,8 @@ function Migrate({ destination, onClose }: AskProps) {
       action={t.storage.migrate}
       danger
       typed={destination.name}
-      busy={migrate.isPending}
-      error={migrate.error}
+      busy={migrate.isPending || known.isLoading}
+      error={migrate.error ?? known.error}
       onClose={onClose}
       onConfirm={() =>
         migrate.mutate({ params: { storageDestinationId: destination.id }, body: { toStorageDestinationId: chosen } })
