@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('what was lost comes back', () => {
@@ -254,6 +254,31 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByRole('heading', { name: 'The version of this address is not known any more' }).waitFor();
     expect(await page.getByRole('link', { name: 'Restore this version…' }).count()).toBe(0);
     await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('of the oldest version, too, it is said what changed, once somebody looks at it', async () => {
+    const { page } = owner;
+    for (let n = 1; n <= 13; n++) {
+      await shop.documents.doc('bookings/often').set(n === 2 ? { n, onlyThen: true } : { n });
+      await shop.backUp('incremental');
+    }
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/often`);
+    const versions = page.getByRole('listitem').filter({ has: page.locator('button[aria-pressed]') });
+    const says = async (place: number, words: string) => {
+      await versions.nth(place).scrollIntoViewIfNeeded();
+      await versions.nth(place).getByText(words).waitFor();
+    };
+    await says(0, '1 changed: n');
+    await says(10, '1 changed, 1 removed');
+    await says(11, '1 changed, 1 added');
+    await says(12, 'Created with 1 field');
+    // Out of sight nothing is read for nobody.
+    await page.setViewportSize(phone);
+    await page.reload();
+    await versions.nth(0).getByText('1 changed: n').waitFor();
+    expect(await versions.nth(12).textContent()).toContain('Created ·');
+    await says(12, 'Created with 1 field');
+    await page.setViewportSize(desktop);
   });
 
   test('documents inside a backup are ticked by keys and restored together', async () => {

@@ -18,7 +18,6 @@ import { standsStillAt } from '../time/reach.ts';
 import { DocumentHead } from './document-head.tsx';
 import { Neighbours } from './neighbours.tsx';
 import { UnreadableNote } from './unreadable-note.tsx';
-import { useChanges } from './use-changes.ts';
 import { useOthers } from './use-others.ts';
 import { useThen } from './use-then.ts';
 import { type Unreadable, useFields, useLiveFields, useVersions, type Version } from './use-versions.ts';
@@ -124,7 +123,6 @@ function Shown(props: ShownProps) {
   const problem = thenFields.error ?? known.error;
   const isRead = thenFields.data !== undefined && nowFields.data !== undefined;
   const changes = isRead ? countChanges(thenFields.data, nowFields.data) : { changed: 0, added: 0, removed: 0 };
-  const changesOf = useChanges(projectId, path, versions, older.hasMore);
   const others = useOthers(projectId, path);
   const momentWords = (version: Version) => formatDateTime(version.at, zone);
   const readAtMs = isUnknown || live.data === undefined ? undefined : live.dataUpdatedAt;
@@ -151,8 +149,9 @@ function Shown(props: ShownProps) {
       <div className="grid flex-1 md:grid-cols-[216px_minmax(0,1fr)] xl:grid-cols-[264px_minmax(0,1fr)]">
         <aside className="border-line border-r max-md:border-r-0 max-md:border-b">
           <VersionList
+            projectId={projectId}
+            path={path}
             versions={versions}
-            changes={changesOf}
             older={older}
             then={then}
             live={{ readAtMs, isThere, isUnknown }}

@@ -14,9 +14,11 @@ import {
   type Return,
   restoreOf,
 } from './proposed-version.ts';
-import { comparedMax } from './use-changes.ts';
 import { fieldsQuery, type Version, versionAt, versionNamed } from './use-versions.ts';
 import type { OlderVersions } from './version-list.tsx';
+
+/** Each is read for itself: among older ones nothing is proposed. */
+const comparedMax = 10;
 
 interface Then {
   readonly then: Version | undefined;

@@ -1,8 +1,10 @@
 import type { HoldfastError } from '@holdfast/contract/client';
 import { useZone } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
+import { useSeen } from '../../components/use-seen.ts';
 import { formatClock, formatDay, formatWeekday } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
+import { useChange } from './use-change.ts';
 import type { Version } from './use-versions.ts';
 
 /** Those that have not been asked for yet. */
@@ -14,9 +16,9 @@ export interface OlderVersions {
 }
 
 interface VersionListProps {
+  projectId: string;
+  path: string;
   versions: readonly Version[];
-  /** What each changed, by its id, as far as that was worked out. */
-  changes: ReadonlyMap<string, string>;
   older: OlderVersions;
   then: Version | undefined;
   live: LiveState;
@@ -31,7 +33,7 @@ export interface LiveState {
 }
 
 /** Newest above; the one that would come back is teal. */
-export function VersionList({ versions, changes, older, then, live, onThen }: VersionListProps) {
+export function VersionList({ projectId, path, versions, older, then, live, onThen }: VersionListProps) {
   return (
     <>
       <div className="flex justify-between px-4 pt-4 pb-2 text-table">
@@ -43,8 +45,10 @@ export function VersionList({ versions, changes, older, then, live, onThen }: Ve
         {versions.map((version, index) => (
           <li key={version.id}>
             <VersionButton
+              projectId={projectId}
+              path={path}
               version={version}
-              words={changes.get(version.id)}
+              before={versions[index + 1] ?? (older.hasMore ? undefined : null)}
               isThen={version === then}
               isLast={index === versions.length - 1}
               onThen={onThen}
@@ -96,17 +100,22 @@ function LiveRow({ live: { readAtMs, isThere, isUnknown } }: { live: LiveState }
 }
 
 interface VersionButtonProps {
+  projectId: string;
+  path: string;
   version: Version;
-  words: string | undefined;
+  before: Version | null | undefined;
   isThen: boolean;
   isLast: boolean;
   onThen: (id: string) => void;
 }
 
-function VersionButton({ version, words, isThen, isLast, onThen }: VersionButtonProps) {
+function VersionButton({ projectId, path, version, before, isThen, isLast, onThen }: VersionButtonProps) {
   const zone = useZone();
+  const [ref, isWanted] = useSeen();
+  const words = useChange({ projectId, path, version, before, isWanted });
   return (
     <button
+      ref={ref}
       type="button"
       aria-pressed={isThen}
       onClick={() => onThen(version.id)}

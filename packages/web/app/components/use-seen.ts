@@ -1,0 +1,17 @@
+import { type RefCallback, useCallback, useState } from 'react';
+
+/** Whether something has come into sight: what nobody looks at is not asked for. */
+export function useSeen(): [ref: RefCallback<Element>, isSeen: boolean] {
+  const [isSeen, setSeen] = useState(false);
+  const ref = useCallback((element: Element | null) => {
+    if (!element) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      setSeen(true);
+      observer.disconnect();
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, isSeen];
+}
