@@ -62,6 +62,7 @@ export const pathsOf = (slug: string) => {
     destination: (id: string) => at(`/storage/${id}`),
     find: (text?: string, more: { project?: string; at?: string } = {}) => at(`/find${query({ q: text, ...more })}`),
     restores: at('/restores'),
+    restoresOf: (projectId: string) => at(`/restores${query({ project: projectId })}`),
     newRestore: (start: RestoreStart) => at(`/restores/new${query(start)}`),
     restore: (id: string) => at(`/restores/${id}`),
     drills: at('/restores?tab=drills'),

@@ -93,6 +93,36 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
     expect(await findings(page)).toEqual([]);
   });
 
+  test('restores are narrowed to the project they come from, and to the one they go into', async () => {
+    const { page } = owner;
+    const [{ id: backupId }] = (await dashboard.app.request('GET', '/api/v1/backups', shop.as)).body.data;
+    const target = `prj_${'7'.padStart(26, 'Z')}`;
+    for (const into of [{}, { targetProjectId: target }]) {
+      const body = { backupId, options: { dryRun: true }, ...into };
+      const made = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
+      expect(made.status, made.text).toBe(202);
+    }
+    const table = page.getByRole('table', { name: 'Restores' });
+    const countRows = () => table.getAttribute('aria-rowcount');
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);
+    await page.getByRole('main').getByRole('link', { name: 'Restores' }).click();
+    await page.waitForURL(`**/restores?project=${shop.projectId}`);
+    await expect.poll(countRows).toBe('3');
+    await page.getByRole('button', { name: 'Clear filters: From' }).click();
+    await page.getByRole('combobox', { name: 'Into' }).selectOption('Project 7');
+    await expect.poll(countRows).toBe('2');
+    await table.getByRole('cell', { name: 'Project 7', exact: true }).waitFor();
+    expect(new URL(page.url()).search).toBe(`?target=${target}`);
+    await page.getByRole('combobox', { name: 'From' }).selectOption('Project 7');
+    await page.getByRole('button', { name: 'Clear filters', exact: true }).click();
+    await expect.poll(countRows).toBe('3');
+    expect(await findings(page)).toEqual([]);
+    // What wrote nothing is not taken for a restore that did.
+    await page.setViewportSize(phone);
+    await page.getByText('Dry run · Project 7').waitFor();
+    await page.setViewportSize(desktop);
+  });
+
   test('nothing is cut off on a phone', async () => {
     const { page } = owner;
     await page.setViewportSize(phone);

@@ -139,7 +139,7 @@ export const restores = {
   anUndo: 'What a restore had changed',
   aRestore: 'A restore',
   aBackup: 'a backup',
-  filters: { status: 'Status', project: 'Project', kind: 'Kind' },
+  filters: { status: 'Status', project: 'Project', source: 'From', target: 'Into', kind: 'Kind' },
   documents: (count: number) => plural(count, 'document', 'documents'),
 };
 

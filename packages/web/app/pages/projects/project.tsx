@@ -45,6 +45,7 @@ function Shown({ project }: { project: Project }) {
       actions={
         <>
           <LinkButton to={paths.backupsOf(project.id)}>{t.backups.title}</LinkButton>
+          <LinkButton to={paths.restoresOf(project.id)}>{t.restores.title}</LinkButton>
           {canRun && isGood && (
             <LinkButton kind="primary" icon={Archive} to={`${paths.backups}?new=${project.id}`}>
               {t.projects.backUpNow}

@@ -25,11 +25,18 @@ export function Page() {
 
 function RestoreList() {
   const [search, setSearch] = useSearch();
+  const { status, project, target } = search;
   const list = useList('listRestores', {
-    query: { limit: 100, ...(search.status ? { status: search.status as Restore['status'] } : {}) },
+    query: {
+      limit: 100,
+      ...(status ? { status: status as Restore['status'] } : {}),
+      ...(project ? { projectId: project } : {}),
+      ...(target ? { targetProjectId: target } : {}),
+    },
   });
   const paths = usePaths();
   const nameOf = useProjectNames();
+  const named = useAll('listProjects', {}).rows?.map(({ id, name }) => [id, name] as const) ?? [];
   // One call for the moments of them all; of an older backup the row says that it is one.
   const backups = useAll('listBackups', { query: { limit: 200 } }, { everyMs: false }).rows ?? [];
   const canRestore = useCan('member');
@@ -49,10 +56,22 @@ function RestoreList() {
       <FilterBar>
         <Filter
           isFirst
+          label={t.restores.filters.source}
+          value={project}
+          onChange={(value) => setSearch({ project: value })}
+          options={named}
+        />
+        <Filter
+          label={t.restores.filters.target}
+          value={target}
+          onChange={(value) => setSearch({ target: value })}
+          options={named}
+        />
+        <Filter
           label={t.restores.filters.status}
-          value={search.status}
-          onChange={(status) => setSearch({ status })}
-          options={jobStatuses.map((status) => [status, t.jobs.status[status]])}
+          value={status}
+          onChange={(value) => setSearch({ status: value })}
+          options={jobStatuses.map((value) => [value, t.jobs.status[value]])}
         />
       </FilterBar>
       <List
@@ -66,7 +85,7 @@ function RestoreList() {
             {t.restores.emptyText}
           </Empty>
         }
-        filteredEmpty={search.status && <FilteredEmpty onClear={() => setSearch({ status: undefined })} />}
+        filteredEmpty={(status || project || target) && <FilteredEmpty onClear={() => setSearch(cleared)} />}
       >
         {(rows) => (
           <DataTable
@@ -86,7 +105,7 @@ function RestoreList() {
                 </span>
                 <span className="flex justify-between gap-2 text-meta text-ink3">
                   <span className="min-w-0 truncate" dir="auto">
-                    {nameOf(restore.targetProjectId)}
+                    {[kindOf(restore), nameOf(restore.targetProjectId)].filter(Boolean).join(' · ')}
                   </span>
                   <Time at={restore.createdAt} as="near" />
                 </span>
@@ -99,10 +118,18 @@ function RestoreList() {
   );
 }
 
+const cleared = { status: undefined, project: undefined, target: undefined };
+
 /** An undo is told by what it takes back, where that stands in the list too. */
 function whatAmong(rows: readonly Restore[], restore: Restore): string {
   const undone = restore.undoOf === null ? undefined : rows.find(({ id }) => id === restore.undoOf);
   return whatOf(undone ?? restore);
+}
+
+/** What is no restore that wrote: its dry run, an undo, or the dry run of that. */
+function kindOf({ dryRun, undoOf }: Restore): string | null {
+  if (dryRun) return undoOf ? t.restores.dryUndo : t.restores.dryRun;
+  return undoOf && t.restores.undoOf;
 }
 
 function fromOf({ undoOf, pointInTime, backupId }: Restore, backups: readonly Backup[]) {
@@ -130,12 +157,10 @@ function columnsOf(
     {
       id: 'kind',
       header: <span className="sr-only">{t.restores.filters.kind}</span>,
-      cell: (restore) =>
-        restore.dryRun ? (
-          <Badge tone="off">{restore.undoOf ? t.restores.dryUndo : t.restores.dryRun}</Badge>
-        ) : restore.undoOf ? (
-          <Badge tone="off">{t.restores.undoOf}</Badge>
-        ) : null,
+      cell: (restore) => {
+        const kind = kindOf(restore);
+        return kind && <Badge tone="off">{kind}</Badge>;
+      },
     },
     { id: 'from', header: columns.from, from: 'lg', cell: (restore) => fromOf(restore, backups) },
     { id: 'into', header: columns.into, cell: ({ targetProjectId }) => nameOf(targetProjectId) },
