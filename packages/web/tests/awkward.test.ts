@@ -123,6 +123,40 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
     await page.setViewportSize(desktop);
   });
 
+  test('a document is found by its path in whichever project has it', async () => {
+    const { page } = owner;
+    const isProjects = (url: URL) => url.pathname.endsWith('/api/v1/projects');
+    const box = page.getByRole('combobox', { name: 'Find anything' });
+    const found = page.getByRole('option', { name: 'bikes/one', exact: false }).first();
+    const type = async (path: string) => {
+      await page.goto(`/o/${shop.slug}/team`);
+      await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
+      await page.keyboard.press('Control+k');
+      await box.fill(path);
+    };
+    await type('bikes/o');
+    await page.getByText('Documents in Shop, newest backup').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/projects/${shop.projectId}/documents/bikes/one`);
+    // Where every project has backups, some are asked at once and the others on demand.
+    await page.route(isProjects, async (route) => {
+      const { data, ...rest } = await (await route.fetch()).json();
+      const backedUp = data.map((project: { statistics: object }) => ({
+        ...project,
+        statistics: { ...project.statistics, backupCount: 1 },
+      }));
+      await route.fulfill({ json: { ...rest, data: backedUp } });
+    });
+    await type('bikes/o');
+    await page.getByText(`newest backup of 8 of ${others + 1} projects`).waitFor();
+    expect(await page.getByText('Documents in Shop, newest backup').count()).toBe(0);
+    await page.getByRole('option', { name: `Search the other ${others - 7} projects too` }).click();
+    await page.getByText('Documents in Shop, newest backup').waitFor();
+    await found.click();
+    await page.waitForURL(`**/projects/${shop.projectId}/documents/bikes/one`);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('nothing is cut off on a phone', async () => {
     const { page } = owner;
     await page.setViewportSize(phone);

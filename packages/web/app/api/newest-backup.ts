@@ -13,19 +13,27 @@ const isOwn = ({ trigger, importedFrom }: Backup) =>
  * The newest backup in which a document can be looked up. A safety backup holds what one restore overwrote, and a backup of
  * some collections nothing of the others, and one made of a file whatever that held: they are taken only where there is nothing else.
  */
+export function newestAmong(backups: readonly Backup[]): Backup | undefined {
+  const ordinary = backups.filter(isOwn);
+  return ordinary.find(isWhole) ?? ordinary[0] ?? backups[0];
+}
+
+/** What is asked to find it. */
+export const newestInput = (projectId: string) => ({
+  query: { projectId, status: 'completed' as const, limit: lookedAt },
+});
+
 export function useNewestBackup(projectId: string | undefined) {
-  const { data, error, refetch } = useRead(
-    'listBackups',
-    { query: { projectId: projectId ?? '', status: 'completed', limit: lookedAt } },
-    { enabled: projectId !== undefined, everyMs: false },
-  );
+  const { data, error, refetch } = useRead('listBackups', newestInput(projectId ?? ''), {
+    enabled: projectId !== undefined,
+    everyMs: false,
+  });
   const backups = data?.data;
-  const ordinary = backups?.filter(isOwn);
   return {
     isRead: backups !== undefined,
     /** The newest completed ones. */
     backups,
-    backup: ordinary?.find(isWhole) ?? ordinary?.[0] ?? backups?.[0],
+    backup: backups && newestAmong(backups),
     error,
     refetch,
   };

@@ -3,7 +3,8 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { Key } from '../components/key.tsx';
 import { t } from '../texts/index.ts';
 import { useGo } from '../url.ts';
-import { type Entry, useEntries } from './palette-entries.tsx';
+import { useEntries } from './palette-entries.tsx';
+import type { Entry } from './palette-entry.ts';
 
 const typingMs = 120;
 const commandKey = navigator.platform.includes('Mac') ? '⌘' : 'Ctrl';
@@ -11,8 +12,8 @@ const commandKey = navigator.platform.includes('Mac') ? '⌘' : 'Ctrl';
 /** Everything is reached from here: pages, projects, and documents by their path. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
-  const [chosen, setChosen] = useState(0);
-  const entries = useEntries(text, useSettled(text));
+  const [chosen, setChosen] = useState<string>();
+  const { entries, note } = useEntries(text, useSettled(text));
   const go = useGo();
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -23,21 +24,24 @@ export function Palette({ onClose }: { onClose: () => void }) {
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
-  const current = Math.min(chosen, entries.length - 1);
+  // What was chosen stays so while more is found around it.
+  const place = entries.findIndex(({ id: each }) => each === chosen);
+  const current = Math.max(0, place);
   const leave = (to: string | undefined) => {
     if (!to) return;
     onClose();
     go(to);
   };
-  const open = (entry: Entry | undefined) => leave(entry?.to);
+  const open = (entry: Entry | undefined) => (entry?.act ? entry.act() : leave(entry?.to));
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
     // What cannot be restored stays where it is: who asks for a restore does not want another page.
-    if (event.key === 'Enter') leave(event.metaKey || event.ctrlKey ? entries[current]?.restore : entries[current]?.to);
+    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) leave(entries[current]?.restore);
+    else if (event.key === 'Enter') open(entries[current]);
     if (step === undefined) return;
     event.preventDefault();
-    setChosen((current + step + entries.length) % Math.max(1, entries.length));
+    setChosen(entries[(current + step + entries.length) % Math.max(1, entries.length)]?.id);
   };
   return (
     <dialog
@@ -64,7 +68,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           value={text}
           onChange={(event) => {
             setText(event.target.value);
-            setChosen(0);
+            setChosen(undefined);
           }}
           spellCheck={false}
           autoComplete="off"
@@ -73,6 +77,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
         <Key>Esc</Key>
       </div>
       <EntryList id={id} entries={entries} current={current} onOpen={open} onHover={setChosen} />
+      <p role="status" className="px-5 pb-2 text-meta text-ink3 empty:hidden">
+        {note}
+      </p>
       <footer className="flex items-center gap-4 border-line border-t bg-bg px-4 py-2 text-meta text-ink2">
         <span className="flex items-center gap-1">
           <Key>↑</Key>
@@ -98,7 +105,7 @@ interface EntryListProps {
   entries: readonly Entry[];
   current: number;
   onOpen: (entry: Entry) => void;
-  onHover: (index: number) => void;
+  onHover: (id: string) => void;
 }
 
 function EntryList({ id, entries, current, onOpen, onHover }: EntryListProps) {
@@ -122,7 +129,7 @@ function EntryList({ id, entries, current, onOpen, onHover }: EntryListProps) {
               if (index === current) element?.scrollIntoView({ block: 'nearest' });
             }}
             onClick={() => onOpen(entry)}
-            onMouseMove={() => onHover(index)}
+            onMouseMove={() => onHover(entry.id)}
             className="flex h-9 cursor-pointer items-center gap-3 rounded-control border-transparent border-l-2 px-3 text-table aria-selected:border-held aria-selected:bg-held-weak max-sm:h-11"
           >
             <entry.icon size={16} aria-hidden className="shrink-0 text-ink2" />

@@ -64,6 +64,10 @@ export const shell = {
     openId: (id: string) => `Open ${id}`,
     elsewhere: 'Elsewhere',
     lookIn: (path: string, project: string) => `Look for ${path} in ${project}`,
+    searchOn: (count: number) =>
+      count === 1 ? 'Search the other project too' : `Search the other ${count} projects too`,
+    searched: ({ searched, searchable, unread }: { searched: number; searchable: number; unread: number }) =>
+      `Looked into the newest backup of ${searched - unread} of ${searchable} projects${unread > 0 ? `; ${unread} could not be read` : ''}.`,
     versions: 'Versions',
     allVersions: 'In all backups',
     doIt: 'Do',

@@ -1,0 +1,105 @@
+import { Database, FileText, History, RotateCcw, Search } from 'lucide-react';
+import { useCan } from '../api/organization.tsx';
+import { t } from '../texts/index.ts';
+import { useParam, usePaths } from '../url.ts';
+import { type Entry, entry, isCaptured, type Project } from './palette-entry.ts';
+import { type FoundIn, useFoundDocuments } from './palette-search.ts';
+
+const { palette } = t.shell;
+const othersOffered = 4;
+
+const partsOf = (path: string) => {
+  const cut = path.lastIndexOf('/');
+  return [path.slice(0, cut), path.slice(cut + 1)] as const;
+};
+
+/** The project of the page one looks at comes first. */
+function useOrdered(projects: readonly Project[]): readonly Project[] {
+  const here = useParam('projectId');
+  const isHere = ({ id }: Project) => id === here;
+  return projects.some(isHere) ? [...projects.filter(isHere), ...projects.filter((one) => !isHere(one))] : projects;
+}
+
+interface Documents {
+  entries: Entry[];
+  /** How far was looked, where that is not everywhere at once. */
+  note: string | undefined;
+}
+
+/** A slash means a document: its collection and the beginning of its id, in the newest backup of each project. */
+export function useDocuments(given: readonly Project[], path: string, asked: string): Documents {
+  const paths = usePaths();
+  const canRestore = useCan('member');
+  const projects = useOrdered(given);
+  const [project, ...others] = projects;
+  const [collection, prefix] = partsOf(path);
+  const [askedCollection, askedPrefix] = partsOf(asked);
+  const isCollection = collection.split('/').length % 2 === 1 && !collection.includes('//') && collection !== '';
+  const isAsked = isCollection && askedCollection === collection;
+  const search = useFoundDocuments(projects, { collection: askedCollection, prefix: askedPrefix }, isAsked);
+  if (!path || !project) return { entries: [], note: undefined };
+  // What was found for another text is not what this one means.
+  const found = search.found.map((one) => ({ ...one, paths: one.paths.filter((each) => each.startsWith(path)) }));
+  const documents = found.flatMap(({ project: { id, name }, backup, paths: each }) =>
+    each.map(
+      (document): Entry => ({
+        id: `${id} ${document}`,
+        group: palette.documents(name),
+        icon: FileText,
+        aside: palette.versions,
+        to: paths.document(id, document),
+        ...(canRestore ? { restore: paths.newRestore({ backupId: backup.id, document }) } : {}),
+        label: (
+          <span className="font-mono">
+            <mark className="bg-then text-ink">{document.slice(0, path.length)}</mark>
+            {document.slice(path.length)}
+          </span>
+        ),
+      }),
+    ),
+  );
+  const isListed = ({ paths: each }: FoundIn) => each.includes(path);
+  const hasIt = new Set(found.filter(isListed).map((one) => one.project.id));
+  // Who lost a document types its path: the newest backup may have been made without it.
+  const everywhere: Entry[] =
+    isCollection && prefix !== '' && hasIt.size === 0
+      ? [entry('everywhere', palette.allVersions, FileText, t.find.openPath(path), paths.document(project.id, path))]
+      : [];
+  const elsewhere = others
+    .filter(({ id }) => !hasIt.has(id))
+    .slice(0, othersOffered)
+    .map(({ id, name }) =>
+      entry(id, palette.elsewhere, Database, palette.lookIn(path, name), paths.find(path, { project: id })),
+    );
+  const restores = !canRestore
+    ? []
+    : found.slice(0, othersOffered).map(({ project: { id, name }, backup }): Entry => {
+        const to = paths.newRestore({ backupId: backup.id, collections: collection });
+        return { ...entry(id, palette.doIt, RotateCcw, palette.restoreCollection(collection, name), to), restore: to };
+      });
+  const searchOn: Entry[] =
+    isAsked && search.left > 0
+      ? [
+          {
+            id: 'all projects',
+            group: palette.elsewhere,
+            icon: Search,
+            label: palette.searchOn(search.left),
+            act: search.searchOn,
+          },
+        ]
+      : [];
+  // The moment is chosen there; what was typed is looked for as of then.
+  const sought = prefix !== '' && (hasIt.size > 0 || documents.length === 0) ? path : collection;
+  const atMoment = projects
+    .filter((one) => isCaptured(one) && isCollection)
+    .slice(0, othersOffered)
+    .map(({ id, name }) => {
+      const label = palette.seeAtMoment(sought, name);
+      return entry(`at ${id}`, palette.elsewhere, History, label, paths.time(id, undefined, sought));
+    });
+  return {
+    entries: [...documents, ...everywhere, ...searchOn, ...elsewhere, ...atMoment, ...restores],
+    note: isAsked && search.searchable > 1 ? palette.searched(search) : undefined,
+  };
+}
