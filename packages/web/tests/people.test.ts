@@ -9,6 +9,7 @@ import {
 import { startMailServer, type TestMailServer } from '../../server/testing/mail-server.ts';
 import { asOwner } from '../../server/testing/people.ts';
 import { addMember } from '../../server/testing/team.ts';
+import { findings } from '../testing/accessibility.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
@@ -97,6 +98,44 @@ describe.skipIf(!hasChromium)('people', () => {
     await page.getByRole('link', { name: 'Go to Overview' }).waitFor();
     await page.goto(`/o/${shop.slug}/restores/new`);
     await page.getByText(/^You are a viewer of/).waitFor();
+  });
+
+  test('get another role when a button that names it is pressed, and not by passing over it', async () => {
+    const member = await addMember(dashboard.app, shop.organizationId, 'member');
+    const { page } = await dashboard.visit(shop.as.token);
+    const roleNow = async () => {
+      const all = await dashboard.app.request('GET', '/api/v1/organizations/current/members', shop.as);
+      return all.body.data.find(({ userId }: { userId: string }) => userId === member.id).role;
+    };
+    await page.goto(`/o/${shop.slug}/team`);
+    const row = page.getByRole('row').filter({ hasText: member.email });
+    const open = () => row.getByRole('button', { name: /^Role of .*: / }).click();
+    const dialog = page.getByRole('dialog');
+    await open();
+    expect(await dialog.getByRole('button', { name: 'Make them member' }).isDisabled()).toBe(true);
+    for (const key of ['ArrowDown', 'ArrowUp', 'ArrowUp']) await page.keyboard.press(key);
+    await dialog.getByText('may do less from the next click on').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    expect(await roleNow()).toBe('member');
+    await open();
+    await dialog.getByRole('radio', { name: /^Admin/ }).check({ force: true });
+    await dialog.getByText('may do more from the next click on').waitFor();
+    await dialog.getByRole('button', { name: 'Make them admin' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await roleNow()).toBe('admin');
+    await open();
+    await dialog.getByRole('radio', { name: /^Owner/ }).check({ force: true });
+    await dialog.getByText('You become admin').waitFor();
+    const transfer = dialog.getByRole('button', { name: 'Transfer ownership' });
+    expect(await transfer.isDisabled()).toBe(true);
+    await dialog.getByRole('textbox').fill(member.email);
+    expect(await transfer.isDisabled()).toBe(false);
+    expect(await findings(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    // Of the owner, who is oneself, there is nothing to choose.
+    const own = page.getByRole('row').filter({ hasText: shop.owner.email });
+    expect(await own.getByRole('button').count()).toBe(0);
+    await dashboard.app.request('DELETE', `/api/v1/organizations/current/members/${member.id}`, shop.as);
   });
 
   test('whose session was ended elsewhere are asked to sign in, and return to where they were', async () => {

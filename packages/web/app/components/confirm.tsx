@@ -13,6 +13,8 @@ interface ConfirmProps {
   danger?: boolean;
   /** To be typed exactly before the button works. */
   typed?: string;
+  /** There is nothing to confirm yet. */
+  disabled?: boolean;
   busy?: boolean;
   error?: HoldfastError | null;
   /** The button that does nothing; absent: Cancel. */
@@ -23,9 +25,20 @@ interface ConfirmProps {
 
 /** Says what will happen, and names it on the button. */
 export function Confirm(props: ConfirmProps) {
-  const { title, children, action, danger, typed, busy = false, error = null, onConfirm, onClose } = props;
+  const {
+    title,
+    children,
+    action,
+    danger,
+    typed,
+    disabled = false,
+    busy = false,
+    error = null,
+    onConfirm,
+    onClose,
+  } = props;
   const [text, setText] = useState('');
-  const isReady = typed === undefined || text === typed;
+  const isReady = !disabled && (typed === undefined || text === typed);
   return (
     <Dialog
       title={title}

@@ -4,10 +4,11 @@ import { useAct } from '../../api/calls.ts';
 import { useWorkplace } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { ChoiceCards, Field, TextInput } from '../../components/field.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
+import { RoleChoice } from './role-choice.tsx';
 
 type Invited = Exclude<Role, 'owner'>;
 const offered: readonly Invited[] = ['viewer', 'member', 'admin'];
@@ -28,15 +29,10 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
         <Field label={t.team.email} name="email" error={faults.email}>
           <TextInput type="email" required value={email} onChange={(event) => setEmail(event.target.value)} />
         </Field>
-        <ChoiceCards
-          label={t.team.role}
-          name="role"
-          columns="grid-cols-1"
+        <RoleChoice
+          offered={offered.filter((each) => roleAtLeast(organization.role, each))}
           value={role}
           onChange={setRole}
-          choices={offered
-            .filter((value) => roleAtLeast(organization.role, value))
-            .map((value) => ({ value, title: t.roles[value], detail: t.roleMeanings[value] }))}
         />
         <p className="text-meta text-ink3">{t.team.noMail}</p>
         {invite.error && Object.keys(faults).length === 0 && <FormProblem error={invite.error} />}

@@ -1,4 +1,4 @@
-import { type ItemOf, type Operations, type Role, roleAtLeast, roles } from '@holdfast/contract';
+import { roleAtLeast } from '@holdfast/contract';
 import { UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
@@ -8,7 +8,7 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { List } from '../../components/list.tsx';
 import { useNameFilter } from '../../components/name-filter.tsx';
-import { Empty, FormProblem } from '../../components/states.tsx';
+import { Empty } from '../../components/states.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { PageFrame } from '../../shell/page.tsx';
@@ -16,8 +16,8 @@ import { t } from '../../texts/index.ts';
 import { useGo } from '../../url.ts';
 import { InvitationsPanel } from './invitations-panel.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
-
-type Member = ItemOf<Operations['listMembers']>;
+import type { Member } from './member.ts';
+import { RoleCell } from './role-cell.tsx';
 
 export function Page() {
   const members = useAll('listMembers', {});
@@ -102,57 +102,6 @@ function Person({ member }: { member: Member }) {
         <span className="ml-2 break-words text-ink3 max-sm:ml-0 max-sm:block">{member.email}</span>
       </span>
     </span>
-  );
-}
-
-/** Nobody touches a role above their own; making another person owner is asked twice. */
-function RoleCell({ member }: { member: Member }) {
-  const { me, organization } = useWorkplace();
-  const [wanted, setWanted] = useState<Role | null>(null);
-  const change = useAct('updateMember', { onDone: () => setWanted(null) });
-  const canChange =
-    roleAtLeast(organization.role, 'admin') &&
-    member.userId !== me.id &&
-    member.role !== 'owner' &&
-    roleAtLeast(organization.role, member.role);
-  if (!canChange) return <span>{t.roles[member.role]}</span>;
-  const offered = roles.filter((role) => roleAtLeast(organization.role, role));
-  const set = (role: Role) => change.mutate({ params: { userId: member.userId }, body: { role } });
-  return (
-    <>
-      <select
-        aria-label={t.team.changeRole(member.name || member.email)}
-        value={member.role}
-        disabled={change.isPending}
-        onChange={(event) => {
-          const role = event.target.value as Role;
-          if (role === 'owner') setWanted(role);
-          else set(role);
-        }}
-        className="control chevron"
-      >
-        {offered.map((role) => (
-          <option key={role} value={role}>
-            {t.roles[role]}
-          </option>
-        ))}
-      </select>
-      {!wanted && <FormProblem error={change.error} />}
-      {wanted && (
-        <Confirm
-          title={t.team.transferTitle(member.name || member.email)}
-          action={t.team.transfer}
-          danger
-          typed={member.email}
-          busy={change.isPending}
-          error={change.error}
-          onClose={() => setWanted(null)}
-          onConfirm={() => set('owner')}
-        >
-          <p>{t.team.transferText}</p>
-        </Confirm>
-      )}
-    </>
   );
 }
 
