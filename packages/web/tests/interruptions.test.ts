@@ -137,46 +137,6 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await request('PATCH', `/projects/${shop.projectId}`, { name: 'Shop' });
   });
 
-  test('a half-filled form is left after a question, and one that was saved without', async () => {
-    const { page } = owner;
-    await page.goto(`/o/${shop.slug}/schedules`);
-    await page.getByRole('link', { name: 'Add a schedule' }).first().click();
-    const collections = page.getByLabel('Collections', { exact: true });
-    await collections.fill('bikes');
-    const leaves: (() => Promise<unknown>)[] = [
-      () => page.getByRole('link', { name: 'Backups', exact: true }).first().click(),
-      () => page.goBack(),
-    ];
-    const question = page.getByRole('dialog', { name: 'Leave without saving?' });
-    for (const leave of leaves) {
-      await leave();
-      await question.getByRole('button', { name: 'Stay here' }).click();
-      await question.waitFor({ state: 'detached' });
-      expect(new URL(page.url()).pathname).toBe(`/o/${shop.slug}/schedules/new`);
-      expect(await collections.inputValue()).toBe('bikes');
-    }
-    await collections.fill('');
-    await page.getByRole('link', { name: 'Backups', exact: true }).first().click();
-    await page.waitForURL('**/backups');
-
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);
-    await page.getByLabel('Reads per second at most').fill('900');
-    await page.getByRole('link', { name: 'Schedules', exact: true }).first().click();
-    await question.getByRole('button', { name: 'Stay here' }).click();
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved', { exact: true }).waitFor();
-    expect((await request('GET', `/projects/${shop.projectId}`)).body.data.settings.readRateLimit).toBe(900);
-    await page.getByRole('link', { name: 'Schedules', exact: true }).first().click();
-    await page.waitForURL('**/schedules');
-
-    await page.goto(`/o/${shop.slug}/storage?new=1`);
-    await page.getByLabel('Access key ID').fill('AKIA');
-    await page.keyboard.press('Escape');
-    await question.getByRole('button', { name: 'Leave without saving' }).click();
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.waitForURL('**/storage');
-  });
-
   test('a restore that is being planned is where its address says, after Back and in another window', async () => {
     const { page } = owner;
     const { id: backupId } = (await request('GET', '/backups')).body.data[0];

@@ -4,6 +4,7 @@ import { Checkbox, Field, TextInput } from '../../components/field.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SaveRow } from '../../components/save-row.tsx';
+import { differing } from '../../format/differing.ts';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import type { Project } from './connect-form.tsx';
@@ -41,10 +42,6 @@ function bodyOf({ name, timeout, rate, budget, rampUp, users }: Partial<Values>)
   return { ...(name === undefined ? {} : { name }), ...(Object.keys(settings).length === 0 ? {} : { settings }) };
 }
 
-/** Without what is equal in the other. */
-const differing = (typed: Partial<Values>, other: Partial<Values>): Partial<Values> =>
-  Object.fromEntries(Object.entries(typed).filter(([key, value]) => other[key as keyof Values] !== value));
-
 /** Each field shows what is saved, whoever saved it, until somebody types into it. */
 export function ProjectSettings({ project }: { project: Project }) {
   const [typed, setTyped] = useState<Partial<Values>>({});
@@ -52,7 +49,7 @@ export function ProjectSettings({ project }: { project: Project }) {
   const saved = valuesOf(answered.updatedAt > project.updatedAt ? answered : project);
   const { name, timeout, rate, budget, rampUp, users } = { ...saved, ...typed };
   const type = (values: Partial<Values>) => setTyped((former) => ({ ...former, ...values }));
-  const { question } = useLeaveQuestion(differing(typed, saved));
+  const { question } = useLeaveQuestion(differing<Values>(typed, saved));
   const save = useAct('updateProject');
   const faults = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
@@ -62,7 +59,7 @@ export function ProjectSettings({ project }: { project: Project }) {
       {
         onSuccess: (answer) => {
           setAnswered(answer);
-          setTyped((latest) => differing(latest, typed));
+          setTyped((latest) => differing<Values>(latest, typed));
         },
       },
     );

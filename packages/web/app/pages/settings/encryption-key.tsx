@@ -6,6 +6,7 @@ import { useTakeKit } from '../../api/take-kit.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
@@ -141,6 +142,7 @@ function OwnKey() {
   const [passphrase, setPassphrase] = useState('');
   const [again, setAgain] = useState('');
   const [key, setKey] = useState('');
+  const { question } = useLeaveQuestion({ passphrase, again, key });
   const set = useAct('setEncryptionKey', {
     onDone: () => {
       setPassphrase('');
@@ -196,6 +198,7 @@ function OwnKey() {
           </Button>
         </div>
       </form>
+      {question}
     </Panel>
   );
 }

@@ -4,9 +4,11 @@ import { useAct, useAll } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Id } from '../../components/copy.tsx';
 import { Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
 import { SaveRow } from '../../components/save-row.tsx';
 import { Time } from '../../components/time.tsx';
+import { differing } from '../../format/differing.ts';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -87,6 +89,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
   const { name, timezone, storage } = { ...stored, ...typed };
   const type = (values: Partial<Values>) => setTyped((former) => ({ ...former, ...values }));
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
+  const { question } = useLeaveQuestion(differing<Values>(typed, stored));
   const save = useAct('updateOrganization');
   const faults = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
@@ -94,8 +97,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
     const onSuccess = (answer: Stored) => {
       setAnswered(answer);
       // What was typed while it was saved is still to be saved.
-      const isNew = ([key, value]: [string, string]) => typed[key as keyof Values] !== value;
-      setTyped((latest) => Object.fromEntries(Object.entries(latest).filter(isNew)));
+      setTyped((latest) => differing<Values>(latest, typed));
     };
     save.mutate({ body: bodyOf(typed) }, { onSuccess });
   };
@@ -133,6 +135,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
         </Field>
         <SaveRow save={save} faults={faults} />
       </form>
+      {question}
     </Panel>
   );
 }

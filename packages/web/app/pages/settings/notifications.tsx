@@ -4,6 +4,7 @@ import { useAct } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Checkbox, ChoiceCards, Field, TextArea } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Saved } from '../../components/save-row.tsx';
 import { FormProblem } from '../../components/states.tsx';
@@ -36,10 +37,11 @@ function Form({ organization }: { organization: OrganizationDetail }) {
   const [events, setEvents] = useState<readonly Event[]>(stored?.events ?? notificationEvents);
   const save = useAct('updateOrganization');
   const addresses = emails.split(/[\s,;]+/).filter(Boolean);
+  const notifications = who === 'team' ? null : { emails: who === 'others' ? addresses : [], events: [...events] };
+  const { question, keep } = useLeaveQuestion(notifications);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const notifications = who === 'team' ? null : { emails: who === 'others' ? addresses : [], events: [...events] };
-    save.mutate({ body: { settings: { notifications } } });
+    save.mutate({ body: { settings: { notifications } } }, { onSuccess: () => keep(notifications) });
   };
   return (
     <Panel title={words.title}>
@@ -90,6 +92,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
           <Saved save={save} />
         </div>
       </form>
+      {question}
     </Panel>
   );
 }

@@ -3,8 +3,10 @@ import { type FormEvent, useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, SelectInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { differing } from '../../format/differing.ts';
 import { t } from '../../texts/index.ts';
 
 type Plan = (typeof plans)[number];
@@ -16,6 +18,7 @@ export function Subscription() {
   const change = useAct('updateSubscription');
   const words = t.settings.plan;
   const [chosen, setChosen] = useState<{ plan?: Plan; billingCycle?: Cycle }>({});
+  const { question } = useLeaveQuestion(differing<typeof chosen>(chosen, subscription.data ?? {}));
   if (subscription.error && !subscription.data)
     return <Problem error={subscription.error} onRetry={() => void subscription.refetch()} />;
   if (!subscription.data) return <Skeleton rows={2} />;
@@ -28,6 +31,7 @@ export function Subscription() {
   };
   return (
     <Panel title={words.title}>
+      {question}
       <form onSubmit={save} className="grid max-w-xl gap-4 sm:grid-cols-2">
         <Field label={words.plan}>
           <SelectInput value={plan} onChange={(event) => setChosen({ ...chosen, plan: event.target.value as Plan })}>

@@ -5,6 +5,7 @@ import { useWorkplace } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -17,7 +18,13 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
   const { organization } = useWorkplace();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Invited>('member');
-  const invite = useAct('createInvitation', { onDone: onClose });
+  const { question, keep } = useLeaveQuestion({ email, role });
+  const invite = useAct('createInvitation', {
+    onDone: (_answer, { body }) => {
+      keep(body);
+      onClose();
+    },
+  });
   const faults = fieldErrors(invite.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -43,6 +50,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
           </Button>
         </div>
       </form>
+      {question}
     </Dialog>
   );
 }

@@ -13,7 +13,7 @@ import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
-import { useGo } from '../../url.ts';
+import { useGo, useSearch } from '../../url.ts';
 import { InvitationsPanel } from './invitations-panel.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import type { Member } from './member.ts';
@@ -23,7 +23,7 @@ export function Page() {
   const members = useAll('listMembers', {});
   const filter = useNameFilter(members.rows, ({ name, email }) => `${name} ${email}`);
   const canManage = useCan('admin');
-  const [isInviting, setInviting] = useState(false);
+  const [search, setSearch] = useSearch();
   return (
     <PageFrame
       title={t.team.title}
@@ -31,7 +31,7 @@ export function Page() {
       subtitle={t.team.subtitle}
       actions={
         canManage && (
-          <Button kind="primary" icon={UserPlus} onClick={() => setInviting(true)}>
+          <Button kind="primary" icon={UserPlus} onClick={() => setSearch({ new: '1' })}>
             {t.team.invite}
           </Button>
         )
@@ -46,7 +46,7 @@ export function Page() {
         {(rows) => <Members rows={rows} />}
       </List>
       {canManage && <InvitationsPanel />}
-      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
+      {search.new && canManage && <InviteDialog onClose={() => setSearch({ new: undefined }, { replace: true })} />}
     </PageFrame>
   );
 }

@@ -1,0 +1,5 @@
+/** What is not equal in the other. */
+export const differing = <Values extends object>(values: Partial<Values>, other: Partial<Values>): Partial<Values> =>
+  Object.fromEntries(
+    Object.entries(values).filter(([key, value]) => other[key as keyof Values] !== value),
+  ) as Partial<Values>;
