@@ -12,13 +12,28 @@ const mebibyte = 1024 * 1024;
 const pathOf = (n: number) => `users/${String(n).padStart(6, '0')}`;
 const outcomeOf = (n: number) =>
   ({ path: pathOf(n), kind: recordKind.put, result: 'written', replaced, version: written }) as const;
-const bytesOf = (n: number, bytes: number) =>
+const encoded = (n: number, bytes: number) =>
   encodeDocument({
     name: `${database}/documents/${pathOf(n)}`,
     fields: { text: { stringValue: 'x'.repeat(bytes) } },
     createTime: '1970-01-01T00:00:01Z',
     updateTime: '1970-01-01T00:00:01Z',
   });
+/** By their size: what differs from document to document is the path, which is as long in all of them. */
+const patterns = new Map<number, Uint8Array>();
+
+/** A copy of its own, because what is held at once is counted. */
+function bytesOf(n: number, bytes: number): Uint8Array {
+  const pattern = patterns.get(bytes) ?? encoded(0, bytes);
+  patterns.set(bytes, pattern);
+  const copy = new Uint8Array(pattern);
+  copy.set(Buffer.from(pathOf(n)), Buffer.from(pattern.buffer, pattern.byteOffset).indexOf(pathOf(0)));
+  return copy;
+}
+
+test('the documents of these tests are what encoding each would give', () => {
+  expect(Buffer.from(bytesOf(123_456, 1000)).equals(encoded(123_456, 1000))).toBe(true);
+});
 
 /** Each document is saved in a page of its own; what became of them follows in pages of many. */
 function journalOf(documents: number, perPage: number, bytes: number) {
