@@ -81,6 +81,27 @@ async function untilShared(restoreId: string): Promise<void> {
   await expect.poll(() => heldRanges(restoreId), { timeout: 60_000, interval: 20 }).toBeGreaterThan(1);
 }
 
+/** Whoever writes shows that they live once a second, and hears then that they are to stop: at the second sign they have heard. */
+async function untilToldToStop(restoreId: string): Promise<void> {
+  const signs = new Set<string>();
+  const sinceAsked = async () => {
+    const { rows } = await owner.query<{ sign: string }>(
+      'select held_at::text as sign from restores where id = $1 and held_at > cancel_requested_at',
+      [restoreId],
+    );
+    for (const { sign } of rows) signs.add(sign);
+    return signs.size;
+  };
+  await expect.poll(sinceAsked, { timeout: 60_000 }).toBeGreaterThan(1);
+}
+
+/** How much of the backup stands in the database. To ask reads everything, so it is not asked often. */
+async function untilWritten(isEnough: (documents: number) => boolean): Promise<void> {
+  const isWanted = new Set(wanted);
+  const written = async () => (await contents()).filter((line) => isWanted.has(line)).length;
+  await expect.poll(async () => isEnough(await written()), { timeout: 60_000, interval: 1000 }).toBe(true);
+}
+
 const windowSeconds = 3;
 
 /** The most documents that were written within some seconds, until this ends. */
@@ -174,9 +195,7 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
     bench.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
     const id = await start();
     await untilShared(id);
-    const isWanted = new Set(wanted);
-    const written = async () => (await contents()).filter((line) => isWanted.has(line)).length;
-    await expect.poll(written, { timeout: 30_000, interval: 300 }).toBeGreaterThan(2000);
+    await untilWritten((written) => written > 2000);
     for (const worker of bench.cluster.workers.slice(0, 1)) worker.kill('SIGKILL');
     await bench.client.cancelRestore({ params: { restoreJobId: id } });
     await bench.cluster.startWorker();
@@ -190,9 +209,7 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
 test('a restore that is cancelled just after another worker took it up is taken back with what the dead one wrote and nobody heard of', async () => {
   bench.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
   const { id } = await bench.client.startRestore({ body: { backupId, collections: ['few'] } });
-  const isWanted = new Set(wanted);
-  const written = async () => (await contents()).filter((line) => isWanted.has(line)).length;
-  await expect.poll(written, { timeout: 60_000, interval: 300 }).toBe(few);
+  await untilWritten((written) => written === few);
   for (const worker of bench.cluster.workers) worker.kill('SIGKILL');
   bench.firestore.control.clearFaults();
   // Small batches, and after two of them nothing moves until it was told to stop: it cannot come to everything that the
@@ -203,7 +220,7 @@ test('a restore that is cancelled just after another worker took it up is taken 
   await bench.cluster.startWorker();
   await bench.untilRestore(id, ({ documentsRestored }) => documentsRestored > 0);
   const cancelling = bench.client.cancelRestore({ params: { restoreJobId: id } });
-  await sleep(3000);
+  await untilToldToStop(id);
   held.resolve();
   const cancelled = await cancelling;
   expect(cancelled.status).toBe('cancelled');
