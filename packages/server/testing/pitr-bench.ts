@@ -26,6 +26,25 @@ export async function usersAt({ app, as, shop }: BackupBench, at: string): Promi
   }
 }
 
+interface Differences {
+  added: object[];
+  removed: object[];
+  changed: object[];
+}
+
+/** Every page of a comparison as one: such a page, too, ends with its time. */
+export async function wholeDiff({ app, as }: Pick<BackupBench, 'app' | 'as'>, path: string): Promise<Differences> {
+  const whole: Differences = { added: [], removed: [], changed: [] };
+  for (let cursor = ''; ; ) {
+    const page = await app.request('GET', `${path}&limit=200${cursor}`, as);
+    if (page.status !== 200) throw new Error(page.text);
+    for (const kind of ['added', 'removed', 'changed'] as const) whole[kind].push(...page.body.data[kind]);
+    const { nextCursor } = page.body.pagination;
+    if (!nextCursor) return whole;
+    cursor = `&cursor=${nextCursor}`;
+  }
+}
+
 /** The same with capture switched on and one document, and the ways to its past. */
 export interface CapturedBench {
   bench: BackupBench;

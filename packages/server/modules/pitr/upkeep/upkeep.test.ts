@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { BackupBench } from '../../../testing/backup-bench.ts';
-import { startPitrBench } from '../../../testing/pitr-bench.ts';
+import { startPitrBench, wholeDiff } from '../../../testing/pitr-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
 /** What keeps a log true and small: comparisons, repairs, new bases, compaction, removal of what is old. */
@@ -88,8 +88,8 @@ async function whileDeleted(work: () => Promise<unknown>): Promise<void> {
 }
 
 async function differences(backupId: string, against: string): Promise<number[]> {
-  const { added, removed, changed } = await bench.get(`/backups/${backupId}/diff?against=${against}&limit=200`);
-  return [added, removed, changed].map((list: unknown[]) => list.length);
+  const { added, removed, changed } = await wholeDiff(bench, `/api/v1/backups/${backupId}/diff?against=${against}`);
+  return [added, removed, changed].map(({ length }) => length);
 }
 
 test('an increment of captured changes reads nothing, and is what a scan gives', async () => {
