@@ -13,11 +13,11 @@ const partsOf = (path: string) => {
   return [path.slice(0, cut), path.slice(cut + 1)] as const;
 };
 
-/** The project of the page one looks at comes first. */
+/** The project of the page one looks at comes first, then those that have backups to look into. */
 function useOrdered(projects: readonly Project[]): readonly Project[] {
   const here = useParam('projectId');
-  const isHere = ({ id }: Project) => id === here;
-  return projects.some(isHere) ? [...projects.filter(isHere), ...projects.filter((one) => !isHere(one))] : projects;
+  const rank = ({ id, statistics }: Project) => (id === here ? 0 : statistics.backupCount > 0 ? 1 : 2);
+  return projects.toSorted((one, other) => rank(one) - rank(other));
 }
 
 interface Documents {
@@ -31,12 +31,14 @@ export function useDocuments(given: readonly Project[], path: string, asked: str
   const paths = usePaths();
   const canRestore = useCan('member');
   const projects = useOrdered(given);
-  const [project, ...others] = projects;
   const [collection, prefix] = partsOf(path);
   const [askedCollection, askedPrefix] = partsOf(asked);
   const isCollection = collection.split('/').length % 2 === 1 && !collection.includes('//') && collection !== '';
   const isAsked = isCollection && askedCollection === collection;
   const search = useFoundDocuments(projects, { collection: askedCollection, prefix: askedPrefix }, isAsked);
+  const here = useParam('projectId');
+  // Who looks at no project means the one where there is something of the kind.
+  const project = projects.find(({ id }) => id === here) ?? search.found[0]?.project ?? projects[0];
   if (!path || !project) return { entries: [], note: undefined };
   // What was found for another text is not what this one means.
   const found = search.found.map((one) => ({ ...one, paths: one.paths.filter((each) => each.startsWith(path)) }));
@@ -60,13 +62,14 @@ export function useDocuments(given: readonly Project[], path: string, asked: str
   );
   const isListed = ({ paths: each }: FoundIn) => each.includes(path);
   const hasIt = new Set(found.filter(isListed).map((one) => one.project.id));
+  const openPath = projects.length > 1 ? palette.openPathOf(path, project.name) : t.find.openPath(path);
   // Who lost a document types its path: the newest backup may have been made without it.
   const everywhere: Entry[] =
     isCollection && prefix !== '' && hasIt.size === 0
-      ? [entry('everywhere', palette.allVersions, FileText, t.find.openPath(path), paths.document(project.id, path))]
+      ? [entry('everywhere', palette.allVersions, FileText, openPath, paths.document(project.id, path))]
       : [];
-  const elsewhere = others
-    .filter(({ id }) => !hasIt.has(id))
+  const elsewhere = projects
+    .filter(({ id }) => id !== project.id && !hasIt.has(id))
     .slice(0, othersOffered)
     .map(({ id, name }) =>
       entry(id, palette.elsewhere, Database, palette.lookIn(path, name), paths.find(path, { project: id })),

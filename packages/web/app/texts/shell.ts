@@ -64,6 +64,7 @@ export const shell = {
     openId: (id: string) => `Open ${id}`,
     elsewhere: 'Elsewhere',
     lookIn: (path: string, project: string) => `Look for ${path} in ${project}`,
+    openPathOf: (path: string, project: string) => `Look for ${path} in all backups of ${project}`,
     searchOn: (count: number) =>
       count === 1 ? 'Search the other project too' : `Search the other ${count} projects too`,
     searched: ({ searched, searchable, unread }: { searched: number; searchable: number; unread: number }) =>
