@@ -12,6 +12,7 @@ import type { BackupsContext } from './context.ts';
 import { enqueueRewrap } from './keys/backup-keys.ts';
 import { enqueueKeyCopy } from './keys/key-copies.ts';
 import { cancelBackup } from './run/end-backup.ts';
+import { chainStore } from './storage/chain-store.ts';
 
 /**
  * Deletes every backup of a project, increments and bases together, and says how many. Throws, and deletes none, when one
@@ -93,6 +94,7 @@ export async function moveBackups(
   const { organizationId } = project;
   const rows = await backupStore.lockAll(transaction, organizationId, project.id);
   if (rows.length === 0) return;
+  await requireNoneLeaving(transaction, project);
   const destinations = await copyDestinations(context, transaction, rows, toOrganizationId);
   const keys = await context.keys.ring(transaction, organizationId);
   const newKeys = await context.keys.ring(transaction, toOrganizationId);
@@ -114,6 +116,19 @@ export async function moveBackups(
   }
   const ids = rows.map(({ id }) => id);
   await backupStore.moveCopiesTo(transaction, ids, toOrganizationId, destinations);
+}
+
+/** What they were merged into would be out of their reach in another organization, and they would come back for want of it. */
+async function requireNoneLeaving(transaction: Transaction, { organizationId, id }: ProjectRow): Promise<void> {
+  const leaving = await chainStore.leaving(transaction, organizationId, id);
+  if (leaving.length > 0)
+    throw new Problem(
+      'RESOURCE_IN_USE',
+      'Merged backups of this project are still being removed; move it afterwards.',
+      {
+        details: { usedBy: leaving.map((backupId) => ({ type: 'backup', id: backupId })) },
+      },
+    );
 }
 
 type Ring = Awaited<ReturnType<BackupsContext['keys']['ring']>>['ring'];

@@ -25,6 +25,16 @@ export const chainStore = {
     return rows;
   },
 
+  /** Backups of a project that are marked as removed and go only if another one, which holds the same, reads well. */
+  async leaving({ client }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
+    const { rows } = await client.query<{ id: string }>(
+      `select id from backups where organization_id = $1 and project_id = $2 and deleted_at is not null
+          and replaced_by is not null order by id limit 100`,
+      [organizationId, projectId],
+    );
+    return rows.map(({ id }) => id);
+  },
+
   /** Takes back the removal of a backup and of everything it builds on. */
   async bringBack({ client }: Transaction, organizationId: string, id: string): Promise<void> {
     await client.query(

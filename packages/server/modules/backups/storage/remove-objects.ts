@@ -63,7 +63,8 @@ async function removeDeleted(
   if (dependents.some(({ isLeaving }) => !isLeaving)) return unmark(context, row, 'what builds on it stays');
   // Those decide first whether they go; the last of them sends for this one again.
   if (dependents.some(({ mayStay }) => mayStay)) return;
-  if (!(await isReplaced(context, row, destinations, signal)))
+  const isGoing = await isReplaced(context, row, destinations, signal);
+  if (!isGoing && (await isWholeSomewhere(context, row, destinations, signal)))
     return unmark(context, row, 'what replaces it could not be read whole');
   // Nobody begins to read what is marked; who began before reads to the end.
   const isFree = await database.tenant(organizationId, (transaction) => isUnused(transaction, backupId));
@@ -125,6 +126,26 @@ async function isReplaced(
   for (const place of places)
     if (!(await liesWholeIn(context, organizationId, place, replacedBy, { signal, isThorough: true }))) return false;
   return true;
+}
+
+/**
+ * Whether its removal has not begun everywhere: manifests go first, and without one nothing is left that could come back.
+ * Throws when no place has one and not all of them could be asked.
+ */
+async function isWholeSomewhere(
+  context: BackupsContext,
+  { id }: BackupRow,
+  destinations: readonly DestinationRow[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const failures: unknown[] = [];
+  for (const destination of destinations) {
+    const look = within(context, destination, (store) => store.head(manifestKey(id), { signal }));
+    const found = await look.catch((error: unknown) => void failures.push(error));
+    if (found) return true;
+  }
+  if (failures.length > 0) throw failures[0];
+  return false;
 }
 
 /** It stays, with everything that it builds on. */

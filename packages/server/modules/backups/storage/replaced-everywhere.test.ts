@@ -1,6 +1,7 @@
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner, foundOrganization } from '../../../testing/people.ts';
 
 let bench: BackupBench;
 let s3: S3Sandbox;
@@ -63,5 +64,56 @@ describe('a chain that was merged, in two places', () => {
       expect(await bench.get(`/backups/${id}`)).toMatchObject({ status: 'completed' });
       expect(keysOf(id).length).toBeGreaterThan(1);
     }
+  });
+
+  test('does not come back without its manifest: a removal that has begun goes on, whatever is away meanwhile', async () => {
+    const bucket = { storageDestinationId: storageDestinationIds[1] };
+    const base = await bench.backUp(bucket);
+    await bench.firestore.doc('users/bob').set({ n: 1 });
+    const increment = await bench.backUp({ ...bucket, type: 'incremental' });
+    await bench.backUp({ ...bucket, type: 'synthetic' });
+    s3.faults.set({ errorRate: 1, operations: ['ListObjectsV2'] });
+    expect((await remove(base)).status).toBe(200);
+    const manifest = () => keysOf(increment).filter((key) => key.endsWith('/manifest'));
+    await expect.poll(manifest, { timeout: 20_000 }).toEqual([]);
+    const hasFailed = () =>
+      asOwner(bench.app.databaseUrl, async (client) => {
+        const select = `select 1 from pgboss.job where name = 'backup-remove' and state = 'retry' and data->>'backupId' = $1`;
+        return (await client.query(select, [increment])).rowCount;
+      });
+    await expect.poll(hasFailed, { timeout: 20_000 }).toBe(1);
+    s3.faults.set({ errorRate: 1, operations: ['GetObject'] });
+    await expect.poll(() => keysOf(increment), { timeout: 40_000 }).toEqual([]);
+    expect((await bench.app.request('GET', `/api/v1/backups/${increment}`, bench.as)).status).toBe(404);
+    expect(await bench.get(`/audit-logs?action=backup.removal_refused&resourceId=${increment}`)).toEqual([]);
+  });
+
+  test('does not come back in the organization that its project leaves: who moves it waits for the removal', async () => {
+    const [base, increment] = await chain();
+    const merged = await bench.backUp({ storageDestinationIds, type: 'synthetic' });
+    const other = await foundOrganization(bench.app, bench.shop.owner);
+    const move = () =>
+      bench.app.request('PATCH', `/api/v1/projects/${bench.shop.projectId}`, {
+        ...bench.as,
+        body: { organizationId: other },
+      });
+    s3.faults.set({ errorRate: 1, operations: ['DeleteObjects'] });
+    expect((await remove(base)).status).toBe(200);
+    const refused = await move();
+    expect([refused.status, refused.body.error?.code], refused.text).toEqual([409, 'RESOURCE_IN_USE']);
+    expect(refused.body.error.details.usedBy).toEqual([base, increment].map((id) => ({ type: 'backup', id })));
+    s3.faults.clear();
+    bench.app.clock.advance(11 * 60_000);
+    const left = async () => {
+      await bench.app.tasks.runNow('remove leftovers');
+      return [...keysOf(base), ...keysOf(increment)];
+    };
+    await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(async () => (await move()).status, { timeout: 20_000 }).toBe(200);
+    expect(await bench.get('/backups')).toEqual([]);
+    const there = { token: bench.as.token, organizationId: other };
+    const moved = await bench.app.request('GET', '/api/v1/backups', there);
+    const ids = moved.body.data.map(({ id }: { id: string }) => id);
+    expect([base, increment, merged].map((id) => ids.includes(id))).toEqual([false, false, true]);
   });
 });
