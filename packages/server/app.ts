@@ -179,6 +179,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     [hurryLostJobs(queue), ...modules.flatMap((module) => module.tasks ?? [])],
     database,
     log,
+    clock,
   );
   lifecycle.onClose('periodic tasks', () => tasks.close());
   if (config.HOLDFAST_ROLES.includes('scheduler')) await tasks.start();

@@ -6,7 +6,7 @@ export type { GcsStoreOptions } from './gcs/gcs-store.ts';
 export { createLocalStore, type LocalStoreOptions } from './local/local-store.ts';
 export { createMemoryStore, type MemoryStoreOptions, memoryAttempts } from './memory/memory-store.ts';
 export { createStoreNetwork, type NetworkOptions, type StoreNetwork } from './network.ts';
-export { isSamePlace, type ProbeStep, type ProbeStepName, probePrefix, probeStore } from './probe.ts';
+export { isSamePlace, type ProbeStep, type ProbeStepName, probePrefix, probeStore, timeOfStore } from './probe.ts';
 export { type RetryPolicy, retryDefault } from './retry.ts';
 export type { S3Connection } from './s3/client.ts';
 export type { S3StoreOptions } from './s3/s3-store.ts';

@@ -65,6 +65,19 @@ export async function isSamePlace(one: BlobStore, other: BlobStore, options: Cal
   }
 }
 
+/** What time it is by the store itself: the time of an object that was written a moment ago. */
+export async function timeOfStore(store: BlobStore, options: CallOptions = {}): Promise<Date> {
+  const key = `${probePrefix}${randomUUID()}`;
+  await store.put(key, new Uint8Array(1), { ...options, ifAbsent: true });
+  try {
+    const info = await store.head(key, options);
+    if (!info) throw new EngineError('STORAGE_NOT_FOUND', 'The probe object was written but is not there.');
+    return info.modifiedAt;
+  } finally {
+    await store.delete([key], { purge: true }).catch(() => {});
+  }
+}
+
 async function timed(name: ProbeStepName, run: () => Promise<void>): Promise<ProbeStep> {
   const startedAtMs = performance.now();
   const done = (error: EngineError | undefined): ProbeStep => ({

@@ -42,7 +42,7 @@ test('a failure is written down and the task goes on', async () => {
       if (++runs < 3) throw new Error('not today');
     },
   };
-  const tasks = new PeriodicTasks([task], app.platform.database, app.platform.log);
+  const tasks = new PeriodicTasks([task], app.platform.database, app.platform.log, app.clock);
   await tasks.start();
   await expect.poll(() => runs).toBeGreaterThan(4);
   await tasks.close();
@@ -50,4 +50,31 @@ test('a failure is written down and the task goes on', async () => {
     client.query(`select error from periodic_tasks where name = 'schedules'`),
   );
   expect(rows).toEqual([{ error: null }]);
+});
+
+test('while the clocks disagree whatever removes by age stands still, and the rest goes on', {
+  timeout: 120_000,
+}, async () => {
+  app.clock.goWrong(5 * 365 * 86_400_000);
+  const standing: string[] = [];
+  for (const name of app.tasks.names)
+    await app.tasks.runNow(name).catch((error: Error) => {
+      expect(error.message).toMatch(/ahead of that of the database\. Nothing is removed for its age/);
+      standing.push(name);
+    });
+  app.clock.goWrong(0);
+  expect(standing.toSorted()).toEqual([
+    'audit retention',
+    'expire journals',
+    'expired sessions and codes',
+    'old invitations',
+    'old troubles',
+    'pitr retention',
+    'purge organizations',
+    'retention',
+    'schedule runs',
+    'signing key rotation',
+    'usage of the day',
+    'webhook retention',
+  ]);
 });

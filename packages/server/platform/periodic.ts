@@ -1,6 +1,8 @@
+import type { Clock } from './clock.ts';
 import type { Database, Transaction } from './database/database.ts';
 import { minuteMs, secondMs } from './durations.ts';
 import type { Logger } from './log.ts';
+import { requireSameTime } from './same-time.ts';
 
 /** House-keeping that runs again and again. Each run must be bounded, and harmless to repeat and to break off. */
 export interface PeriodicTask {
@@ -8,6 +10,8 @@ export interface PeriodicTask {
   readonly everyMs: number;
   /** Several processes may run it at once; otherwise one at a time does. */
   readonly everywhere?: boolean;
+  /** It removes what is old, and does not run while the clocks disagree about what time it is. */
+  readonly removesByAge?: boolean;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -22,16 +26,18 @@ const lateAfterMsMin = 5 * minuteMs;
 export class PeriodicTasks {
   readonly #database: Database;
   readonly #log: Logger;
+  readonly #clock: Clock;
   readonly #tasks: readonly PeriodicTask[];
   readonly #stopping = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #running = new Map<PeriodicTask, Promise<void>>();
   readonly #notedMs = new Map<PeriodicTask, number>();
 
-  constructor(tasks: readonly PeriodicTask[], database: Database, log: Logger) {
+  constructor(tasks: readonly PeriodicTask[], database: Database, log: Logger, clock: Clock) {
     this.#tasks = tasks;
     this.#database = database;
     this.#log = log;
+    this.#clock = clock;
   }
 
   async start(): Promise<void> {
@@ -77,6 +83,7 @@ export class PeriodicTasks {
   /** Other processes of the scheduler role skip their turn while one holds the task's lock. */
   async #runAlone(task: PeriodicTask): Promise<boolean> {
     const work = async (signal: AbortSignal) => {
+      if (task.removesByAge) await requireSameTime(this.#clock, this.#database);
       await task.run(signal);
       await this.#noteSuccess(task);
     };

@@ -47,7 +47,14 @@ export function createAuditModule(platform: Platform, dependencies: AuditDepende
     denials: new DenialLog({ database, log, clock }),
     module: {
       handlers: auditHandlers({ database, cursors, clock, signatures, daysOverride }),
-      tasks: [{ name: 'audit retention', everyMs: retentionEveryMs, run: (signal) => retention.run(signal) }],
+      tasks: [
+        {
+          name: 'audit retention',
+          everyMs: retentionEveryMs,
+          removesByAge: true,
+          run: (signal) => retention.run(signal),
+        },
+      ],
     },
   };
 }

@@ -27,12 +27,14 @@ export function cleanupTasks(options: CleanupOptions): PeriodicTask[] {
   const sweep = {
     name: 'expired sessions and codes',
     everyMs: 5 * minuteMs,
+    removesByAge: true,
     run: (signal: AbortSignal) => sweepExpired(options.database, options.clock, signal),
   };
   if (!keyPairs) return [sweep];
   const rotation = {
     name: 'signing key rotation',
     everyMs: 60 * minuteMs,
+    removesByAge: true,
     run: async () => {
       const nowMs = clock.now().getTime();
       await keyPairs.rotateIfOlderThan(new Date(nowMs - signingKeyMs));

@@ -26,7 +26,7 @@ export function createNotificationsModule(platform: Platform): Module & { troubl
     handlers: {},
     tasks: [
       { name: 'notifications', everyMs: 5 * secondMs, run: (signal) => tellTroubles(platform, signal) },
-      { name: 'old troubles', everyMs: hourMs, run: () => forgetOld(platform) },
+      { name: 'old troubles', everyMs: hourMs, removesByAge: true, run: () => forgetOld(platform) },
     ],
   };
 }

@@ -71,7 +71,7 @@ export function createOrganizationsModule(
     workers: [worker(sendMailJob, mailsAtOnce, sendMail)],
     tasks: [
       purgeTask(context),
-      { name: 'old invitations', everyMs: hourMs, run: () => removeOldInvitations(platform) },
+      { name: 'old invitations', everyMs: hourMs, removesByAge: true, run: () => removeOldInvitations(platform) },
     ],
     organizationKeys: new OrganizationKeys(platform),
     activity: new DatabaseActivityNotes(platform),

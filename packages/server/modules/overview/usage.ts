@@ -57,6 +57,7 @@ export function usageTask({ platform }: OverviewContext): PeriodicTask {
   return {
     name: 'usage of the day',
     everyMs: hourMs,
+    removesByAge: true,
     run: async (signal) => {
       for (let after = ''; !signal.aborted; ) {
         const ids = await database.system((transaction) => activeIdsAfter(transaction, after, organizationsAtOnce));

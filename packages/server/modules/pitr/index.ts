@@ -45,7 +45,12 @@ export function createPitrModule(context: PitrContext): Module {
       { name: 'pitr upkeep', everyMs: 20 * secondMs, run: () => startUpkeep(context) },
       { name: 'pitr bases', everyMs: minuteMs, run: (signal) => ensureBases(context, signal) },
       { name: 'pitr manifests', everyMs: 5 * minuteMs, run: (signal) => renewManifests(context, signal) },
-      { name: 'pitr retention', everyMs: hourMs, run: (signal) => removeOldLog(context, signal) },
+      {
+        name: 'pitr retention',
+        everyMs: hourMs,
+        removesByAge: true,
+        run: (signal) => removeOldLog(context, signal),
+      },
     ],
     run: async () => {
       leases.start();

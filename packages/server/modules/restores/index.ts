@@ -36,7 +36,7 @@ export function createRestoresModule(context: RestoresContext): Module {
       worker(runDrillJob, drillsAtOnce, (job) => runDrill(context, job)),
     ],
     tasks: [
-      { name: 'expire journals', everyMs: expireEveryMs, run: () => expireJournals(context) },
+      { name: 'expire journals', everyMs: expireEveryMs, removesByAge: true, run: () => expireJournals(context) },
       {
         name: 'requeue lost restores',
         everyMs: requeueEveryMs,

@@ -39,9 +39,10 @@ export function createSchedulesModule(context: SchedulesContext): Module {
       {
         name: 'retention',
         everyMs: 5 * secondMs,
+        removesByAge: true,
         run: async (signal) => void (await applyRetention(context, signal)),
       },
-      { name: 'schedule runs', everyMs: hourMs, run: (signal) => removeOldRuns(context, signal) },
+      { name: 'schedule runs', everyMs: hourMs, removesByAge: true, run: (signal) => removeOldRuns(context, signal) },
     ],
   };
 }

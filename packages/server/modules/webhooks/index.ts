@@ -32,6 +32,7 @@ export function createWebhooksModule(platform: Platform, audit: AuditLog, projec
       {
         name: 'webhook retention',
         everyMs: retentionEveryMs,
+        removesByAge: true,
         run: (signal) => removeOldDeliveries(database, clock, signal),
       },
       {

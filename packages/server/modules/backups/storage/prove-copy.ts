@@ -1,4 +1,12 @@
-import { type BackupReader, type BlobStore, isEngineError, openChain, proveBackup } from '@holdfast/engine';
+import {
+  type BackupReader,
+  type BlobStore,
+  isEngineError,
+  openChain,
+  proveBackup,
+  timeOfStore,
+} from '@holdfast/engine';
+import { requireSameTimeAs } from '../../../platform/same-time.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
@@ -60,7 +68,7 @@ async function lookInto(
   organizationId: string,
   destinationIds: readonly string[],
   backupId: string,
-  options: ProofOptions & { provenIn?: Map<string, Set<string>> },
+  options: ProofOptions & { provenIn?: Map<string, Set<string>>; isTimeAsked?: boolean },
 ): Promise<'whole' | 'broken' | 'unknown'> {
   let found: 'broken' | 'unknown' = 'broken';
   for (const destination of await destinationsOf(context, organizationId, destinationIds)) {
@@ -70,6 +78,8 @@ async function lookInto(
       const store = await context.stores.open(destination);
       try {
         await proveCopy(context, organizationId, store, backupId, { ...options, proven });
+        if (options.isTimeAsked)
+          requireSameTimeAs(context.platform.clock, await timeOfStore(store, options), store.location);
         return 'whole';
       } finally {
         await store.close();
@@ -83,7 +93,10 @@ async function lookInto(
   return found;
 }
 
-/** Whether a backup can still be read, as its catalogue says and its destinations answer: manifests, and every object's length. */
+/**
+ * Whether a backup can still be read, as its catalogue says and its destinations answer: manifests, and every object's length.
+ * Others go because of it and of their age, so a storage whose clock disagrees with ours ends it: nothing may go.
+ */
 export async function lookForBackup(
   context: BackupsContext,
   organizationId: string,
@@ -94,7 +107,7 @@ export async function lookForBackup(
     backupStore.copies(transaction, organizationId, [backupId]),
   );
   const good = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
-  return lookInto(context, organizationId, good, backupId, { signal, isThorough: false });
+  return lookInto(context, organizationId, good, backupId, { signal, isThorough: false, isTimeAsked: true });
 }
 
 async function destinationsOf(

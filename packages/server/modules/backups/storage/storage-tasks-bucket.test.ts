@@ -87,7 +87,8 @@ test('what nobody owns is swept from a bucket, and only that', async () => {
   expect((await bench.inDays(2, () => runTask(bucketId, 'sweep'))).status).toBe('failed');
   s3.faults.clear();
   const swept = await bench.inDays(2, () => runTask(bucketId, 'sweep'));
-  expect(swept).toMatchObject({ status: 'completed', result: { removed: 2, failures: [] } });
+  // Those two, and the probe that could not be taken back when nothing could be deleted.
+  expect(swept).toMatchObject({ status: 'completed', result: { removed: 3, failures: [] } });
   expect(await keysInBucket()).toEqual([...before, 'theirs/file'].toSorted());
 });
 

@@ -32,6 +32,7 @@ export function purgeTask(context: OrganizationsContext): PeriodicTask {
   return {
     name: 'purge organizations',
     everyMs: minuteMs,
+    removesByAge: true,
     run: async (signal) => {
       const expired = await context.database.system((transaction) =>
         listExpired(transaction, context.clock.now(), purgedPerRunMax),

@@ -1,3 +1,4 @@
+import { secondMs } from '../../../platform/durations.ts';
 import type { MetricFamily } from '../../../platform/metric-family.ts';
 
 type Total = (name: string, status?: string) => number;
@@ -51,4 +52,13 @@ export function queueFamilies(counts: readonly { kind: string; state: string; co
       samples: counts.map(({ kind, state, count }) => ({ labels: { state, kind }, value: count })),
     },
   ];
+}
+
+export function clockFamily(aheadMs: number): MetricFamily {
+  return {
+    name: 'holdfast_clock_ahead_of_database_seconds',
+    help: 'How far the clock of this process is ahead of the database; beyond 15 minutes either way nothing is removed for its age.',
+    type: 'gauge',
+    samples: [{ labels: {}, value: aheadMs / secondMs }],
+  };
 }

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { MetricFamily } from '../../../platform/metric-family.ts';
 import type { Platform } from '../../../platform/platform.ts';
+import { aheadOfDatabaseMs } from '../../../platform/same-time.ts';
 import { readTotals } from '../../../platform/totals.ts';
 import { measuresStore } from '../../backups/index.ts';
 import { measuredLogs } from '../../pitr/index.ts';
@@ -8,7 +9,7 @@ import { projectStore } from '../../projects/index.ts';
 import { drillStore } from '../../restores/index.ts';
 import { scheduleStore } from '../../schedules/index.ts';
 import { ExpectedIntervals } from './expected-intervals.ts';
-import { queueFamilies, totalFamilies } from './installation-families.ts';
+import { clockFamily, queueFamilies, totalFamilies } from './installation-families.ts';
 import { backupFamilies, projectFamilies, scheduleFamilies } from './resource-families.ts';
 
 /** More schedules, projects or logs than this are left out, and one of the metrics says so. */
@@ -72,5 +73,6 @@ async function readResources(
       byHand: await measuresStore.madeByHand(transaction, shownProjects),
     }),
     ...totalFamilies(await readTotals(transaction), isCutOff),
+    clockFamily(await aheadOfDatabaseMs(clock, transaction)),
   ];
 }

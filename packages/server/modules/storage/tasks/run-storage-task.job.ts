@@ -1,4 +1,6 @@
+import { timeOfStore } from '@holdfast/engine';
 import type { RunningJob } from '../../../platform/queue.ts';
+import { requireSameTime, requireSameTimeAs } from '../../../platform/same-time.ts';
 import { toJobError } from '../../job-error.ts';
 import { admissionOf, runJob, Superseded, stallAfterMs } from '../../jobs/index.ts';
 import type { StorageContext, TaskRun, UsedBy } from '../context.ts';
@@ -65,8 +67,20 @@ function progressOf(percent: number, phase: string, bytes: number): TaskRow['pro
 
 async function perform(context: StorageContext, run: TaskRun): Promise<TaskResult> {
   const { kind } = run.task;
+  if (kind === 'sweep') await requireSameTimes(context, run);
   const result = await context.dependents[kind](run);
   return kind === 'migrate' ? { ...result, stillUsedBy: await stillUsedBy(context, run.destination) } : result;
+}
+
+/** A sweep takes what is old by the times that the storage tells: its clock is asked beside the database's. */
+async function requireSameTimes({ platform, stores }: StorageContext, { destination, signal }: TaskRun): Promise<void> {
+  await requireSameTime(platform.clock, platform.database);
+  const store = await stores.open(destination);
+  try {
+    requireSameTimeAs(platform.clock, await timeOfStore(store, { signal }), store.location);
+  } finally {
+    await store.close();
+  }
 }
 
 /** What lay there has moved; whoever writes there goes on doing so until somebody gives them another place. */

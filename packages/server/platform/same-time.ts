@@ -1,0 +1,42 @@
+import type { Clock } from './clock.ts';
+import type { Database, Transaction } from './database/database.ts';
+import { minuteMs, secondMs } from './durations.ts';
+import { Problem } from './problem.ts';
+
+/** Machines that ask a time server differ by less than a second, and storage refuses calls that are further off than this. */
+const apartMsMax = 15 * minuteMs;
+
+/** How far our clock is ahead of the database's. */
+export async function aheadOfDatabaseMs(clock: Clock, { client }: Transaction): Promise<number> {
+  const { rows } = await client.query<{ ms: number }>(
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+  );
+  return aheadOfMs(clock, rows[0]!.ms);
+}
+
+/**
+ * The guard before everything that goes because of its age: a clock that is wrong by years would take what has years to
+ * live. Throws while ours and the database's disagree, and nobody knows which of them is right.
+ */
+export async function requireSameTime(clock: Clock, database: Database): Promise<void> {
+  requireClose(await database.system((transaction) => aheadOfDatabaseMs(clock, transaction)), 'the database');
+}
+
+/** The same for another one who says what time it is, such as a storage: a database on this machine shares its clock. */
+export function requireSameTimeAs(clock: Clock, theirs: Date, whose: string): void {
+  requireClose(aheadOfMs(clock, theirs.getTime()), whose);
+}
+
+function aheadOfMs(clock: Clock, theirMs: number): number {
+  return clock.now().getTime() - (theirMs + (clock.worldMs ?? 0));
+}
+
+function requireClose(aheadMs: number, whose: string): void {
+  if (Math.abs(aheadMs) <= apartMsMax) return;
+  const seconds = Math.round(Math.abs(aheadMs) / secondMs);
+  throw new Problem(
+    'INVALID_STATE',
+    `The clock of this server is ${seconds} seconds ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${whose}. Nothing is removed for its age before they agree: set the wrong one.`,
+    { details: {} },
+  );
+}
