@@ -19,6 +19,7 @@ import {
   type WriteGuard,
   wholeDatabase,
   withAllBelow,
+  withinFile,
 } from '@holdfast/engine';
 import { type Command, Option } from 'commander';
 import { CommandFailure, wrongUsage } from '../command-failure.ts';
@@ -109,7 +110,8 @@ async function chosenScope(view: View, options: RestoreOptions, signal: AbortSig
     const { documents = [] } = options.below ? await withAllBelow(view, scope.documents, { signal }) : scope;
     return documentsScope(documents.filter((path) => !isLeftOut(path, asked)));
   }
-  return { ...scope, excludeCollections: [...new Set([...scope.excludeCollections, ...asked.excludeCollections])] };
+  const covered = options.deleteExtra && view.body ? withinFile(scope, view.body) : scope;
+  return { ...covered, excludeCollections: [...new Set([...scope.excludeCollections, ...asked.excludeCollections])] };
 }
 
 /** Who says both may lose what the one was meant to keep. */

@@ -1,3 +1,4 @@
+import type { ManifestBody } from '../../format/manifest-body.ts';
 import type { Scope } from '../../ports/document-source.ts';
 import { documentsScope } from '../../ports/document-source.ts';
 import { EngineError } from '../../ports/errors.ts';
@@ -36,6 +37,43 @@ export function restoreScope(backup: Scope, asked: AskedScope): Scope {
     return documentsScope(backup.documents.filter((path) => scopeContains(chosen, path)));
   }
   return { collections: asked.collections, includeSubcollections, excludeCollections: backup.excludeCollections };
+}
+
+/**
+ * The same where extra documents are deleted and the backup was made of a file. A file does not say what it left out: made
+ * equal is what it holds documents of, collection by collection, and nothing beside or below them.
+ */
+export function withinFile(
+  scope: Scope,
+  {
+    importedFrom,
+    collections,
+    collectionsTruncated,
+  }: Pick<ManifestBody, 'importedFrom' | 'collections' | 'collectionsTruncated'>,
+): Scope {
+  if (importedFrom === undefined) return scope;
+  if (collectionsTruncated)
+    throw wider('options.deleteExtra', 'the backup was made of a file, with more collections than its manifest lists');
+  const asked = scope.collections;
+  const held = collections.flatMap(({ path }) =>
+    asked === 'all' ? path : asked.flatMap((one) => sharedBy(path, one, scope.includeSubcollections)),
+  );
+  if (held.length === 0)
+    throw wider(
+      'collections',
+      'the backup was made of a file that holds nothing of them, so nothing may be deleted there',
+    );
+  return { ...scope, collections: [...new Set(held)], includeSubcollections: false };
+}
+
+/** Of a collection that is held the part that is asked for; a `*` on either side is any document. */
+function sharedBy(held: string, asked: string, withBelow: boolean): string[] {
+  const [path, wanted] = [held.split('/'), asked.split('/')];
+  if (withBelow ? wanted.length > path.length : wanted.length !== path.length) return [];
+  const isShared = wanted.every(
+    (name, index) => name === path[index] || (index % 2 === 1 && [name, path[index]].includes('*')),
+  );
+  return isShared ? [path.map((name, index) => (name === '*' ? (wanted[index] ?? name) : name)).join('/')] : [];
 }
 
 function requireCovered(backup: Scope, collections: readonly string[]): void {

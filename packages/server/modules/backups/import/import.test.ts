@@ -46,6 +46,32 @@ async function chain(): Promise<[string, string]> {
   return [base, await bench.backUp({ type: 'incremental' })];
 }
 
+test('a file does not say what it left out: deleteExtra takes nothing beside or below the collections that it holds', async () => {
+  const { firestore } = bench;
+  await writeFile(folder('users.json'), JSON.stringify({ users: { ada: { n: 1 } }, empty: {} }));
+  const { id: backupId } = await importIt('users.json', 'json');
+  const live = ['users/ada', 'users/bob', 'users/ada/orders/1', 'logs/1'];
+  for (const path of live) await firestore.doc(path).set({ n: 2 });
+  const restore = async (body: object) => {
+    const request = { ...bench.as, body: { backupId, options: { deleteExtra: true }, ...body } };
+    const started = await bench.app.request('POST', '/api/v1/backups/restore', request);
+    expect(started.status, started.text).toBe(202);
+    return untilEnded(bench.app, `/api/v1/backups/restore/${started.body.data.restoreJobId}`, bench.as);
+  };
+  const values = () => Promise.all(live.map(async (path) => (await firestore.doc(path).get()).get('n')));
+  const dry = await restore({ options: { deleteExtra: true, dryRun: true } });
+  expect(dry.preview, JSON.stringify(dry.error)).toMatchObject({ replace: 1, delete: 1 });
+  const beside = await restore({ collections: ['logs'] });
+  expect(beside, JSON.stringify(beside)).toMatchObject({ status: 'failed', error: { code: 'COLLECTION_NOT_FOUND' } });
+  expect(await values()).toEqual([2, 2, 2, 2]);
+  const done = await restore({});
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsDeleted: 1 });
+  expect(await values()).toEqual([1, undefined, 2, 2]);
+  await firestore.doc('users/bob').set({ n: 2 });
+  expect(await restore({ collections: ['users'] })).toMatchObject({ status: 'completed', documentsDeleted: 1 });
+  expect(await values()).toEqual([1, undefined, 2, 2]);
+});
+
 describe('a backup of ours', () => {
   test('is registered under its own id, with the ones it builds on', async () => {
     const [base, increment] = await chain();

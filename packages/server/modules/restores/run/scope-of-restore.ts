@@ -1,5 +1,5 @@
-import { documentsScope, isEngineError, restoreScope, type Scope, withAllBelow } from '@holdfast/engine';
-import { invalid } from '../../../platform/problem.ts';
+import { documentsScope, isEngineError, restoreScope, type Scope, withAllBelow, withinFile } from '@holdfast/engine';
+import { invalid, Problem } from '../../../platform/problem.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
 
@@ -24,6 +24,15 @@ function asProblem(error: unknown): never {
   throw invalid(String(error.details.field), String(error.details.reason));
 }
 
+function equalised(...asked: Parameters<typeof withinFile>): Scope {
+  try {
+    return withinFile(...asked);
+  } catch (error) {
+    if (!isEngineError(error, 'VALIDATION_ERROR')) throw error;
+    throw new Problem(error.details.field === 'collections' ? 'COLLECTION_NOT_FOUND' : 'INVALID_STATE', error.message);
+  }
+}
+
 export async function scopeOfRestore(
   row: RestoreRow,
   { scope, view }: RestoreSource,
@@ -31,6 +40,6 @@ export async function scopeOfRestore(
 ): Promise<Scope> {
   if (row.items) return scope;
   const { documents, ...others } = askedScope(scope, row);
-  if (documents === undefined) return others;
+  if (documents === undefined) return row.deleteExtra && view.body ? equalised(others, view.body) : others;
   return row.takesBelow ? withAllBelow(view, documents, { signal }).catch(asProblem) : documentsScope(documents);
 }
