@@ -134,6 +134,14 @@ async function requireSource(transaction: Transaction, row: RestoreRow): Promise
     });
   const backupId = undone ? undone.safetyBackupId : row.backupId;
   if (backupId !== null) await backupStore.get(transaction, organizationId, backupId);
+  const { safetyBackupId } = row;
+  // Another one made now would hold what this restore has written already.
+  if (safetyBackupId !== null && !(await backupStore.find(transaction, organizationId, safetyBackupId)))
+    throw new Problem(
+      'INVALID_STATE',
+      `What this restore overwrote was saved in ${safetyBackupId}, which was deleted: start a new one instead.`,
+      { details: { safetyBackupId } },
+    );
 }
 
 export function requireStatus(row: RestoreRow, allowed: readonly RestoreRow['status'][], verb: string): void {

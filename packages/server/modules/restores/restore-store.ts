@@ -115,13 +115,16 @@ export const restoreStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** Of a project's backups those that a restore reads now, or has just made for safety. */
+  /**
+   * Of a project's backups those that a restore reads now, or has just made for safety. A basket may hold backups from before
+   * its project was connected anew, which belong to the project as it was.
+   */
   async backupsRead({ client }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
       `select backup_id as id from restores
         where organization_id = $1 and project_id = $2 and status in ('pending', 'running') and backup_id is not null
        union select item->>'backupId' from restores, jsonb_array_elements(items) as item
-        where organization_id = $1 and project_id = $2 and status in ('pending', 'running')
+        where organization_id = $1 and status in ('pending', 'running')
           and jsonb_typeof(items) = 'array' and item->>'backupId' is not null
        union select safety_backup_id from restores
         where organization_id = $1 and target_project_id = $2 and status in ('pending', 'running')

@@ -1,0 +1,137 @@
+import { Firestore } from '@google-cloud/firestore';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
+import { contentsOf } from '../../testing/firestore-contents.ts';
+import { foundOrganization } from '../../testing/people.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
+
+let bench: BackupBench;
+beforeAll(async () => {
+  bench = await startBackupBench(hasty);
+});
+afterAll(() => bench.close());
+beforeEach(() => {
+  bench.sandbox.control.clearFaults();
+  bench.clear();
+});
+vi.setConfig({ testTimeout: 60_000 });
+
+const call = (method: string, path: string, body?: object) =>
+  bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });
+async function start(path: string, body: object = {}): Promise<string> {
+  const started = await call('POST', `/backups/restore${path}`, body);
+  expect(started.status, started.text).toBe(202);
+  return started.body.data.id;
+}
+const ended = (id: string) => untilEnded(bench.app, `/api/v1/backups/restore/${id}`, bench.as);
+const run = async (path: string, body: object = {}) => ended(await start(path, body));
+async function connect(sourceProjectId: string): Promise<string> {
+  const connection = { type: 'emulator', host: bench.sandbox.address };
+  return (await call('POST', '/projects', { name: sourceProjectId, sourceProjectId, connection })).body.data.id;
+}
+async function fill(documents: Record<string, object>): Promise<void> {
+  for (const [path, data] of Object.entries(documents)) await bench.firestore.doc(path).set(data);
+}
+const contents = () => contentsOf(bench.firestore);
+
+test('what a basket waits for stays, also of a project that was connected anew since', async () => {
+  const old = await connect('again');
+  const again = new Firestore({ projectId: 'again' });
+  await again.doc('users/ada').set({ n: 1 });
+  const older = await bench.backUp({ projectId: old, retention: 1 });
+  await again.doc('users/ada').set({ n: 2 });
+  await bench.backUp({ projectId: old, retention: 1 });
+  expect((await call('DELETE', `/projects/${old}`)).status).toBe(200);
+  const anew = await connect('again');
+  const newer = await bench.backUp({ projectId: anew });
+  bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 6000 });
+  const first = await start('', { backupId: newer });
+  const basket = await start('', { items: [{ backupId: older, path: 'users/ada' }], projectId: anew });
+  await bench.inDays(3, async () => {
+    await bench.app.tasks.runNow('retention');
+    expect(await bench.get(`/backups/restore/${basket}`)).toMatchObject({ status: 'pending' });
+    expect((await call('GET', `/backups/${older}`)).status).toBe(200);
+  });
+  bench.sandbox.control.clearFaults();
+  expect(await ended(first)).toMatchObject({ status: 'completed' });
+  expect(await ended(basket)).toMatchObject({ status: 'completed', error: null });
+  expect((await again.doc('users/ada').get()).data()).toEqual({ n: 1 });
+  await again.terminate();
+});
+
+test('of several undos that are asked for at once one runs, and what it needs cannot be deleted meanwhile', async () => {
+  await fill({ 'users/ada': { n: 1 } });
+  const backupId = await bench.backUp();
+  await fill({ 'users/ada': { n: 2 }, 'users/bob': { n: 2 } });
+  const done = await run('', { backupId, options: { deleteExtra: true } });
+  expect(await contents()).toEqual({ 'users/ada': { n: 1 } });
+  bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 3000 });
+  const asked = await Promise.all([1, 2, 3].map(() => call('POST', `/backups/restore/${done.id}/undo`, {})));
+  expect(asked.map(({ status }) => status).toSorted()).toEqual([202, 409, 409]);
+  const gone = await call('DELETE', `/backups/${done.safetyBackupId}`);
+  expect([gone.status, gone.body.error?.code]).toEqual([409, 'RESOURCE_IN_USE']);
+  const disconnected = await call('DELETE', `/projects/${bench.shop.projectId}?deleteBackups=true`);
+  expect(disconnected.body.error?.code).toBe('RESOURCE_IN_USE');
+  const undo = await ended(asked.find(({ status }) => status === 202)!.body.data.id);
+  expect(undo).toMatchObject({ status: 'completed', conflicts: 0 });
+  expect(await contents()).toEqual({ 'users/ada': { n: 2 }, 'users/bob': { n: 2 } });
+  const redo = await run(`/${undo.id}/undo`);
+  expect(redo).toMatchObject({ status: 'completed', conflicts: 0 });
+  expect(await contents()).toEqual({ 'users/ada': { n: 1 } });
+});
+
+test('a restore into another project: whatever becomes of the one it came from, its target keeps what it had', async () => {
+  await fill({ 'users/ada': { n: 1 } });
+  const backupId = await bench.backUp();
+  const targetProjectId = await connect('target');
+  const target = new Firestore({ projectId: 'target' });
+  await target.doc('users/bob').set({ n: 2 });
+  const done = await run('', { backupId, targetProjectId, options: { deleteExtra: true } });
+  expect(done).toMatchObject({ status: 'completed', documentsDeleted: 1 });
+  const other = await foundOrganization(bench.app, bench.shop.owner);
+  const moved = await call('PATCH', `/projects/${bench.shop.projectId}`, { organizationId: other });
+  expect(moved.status, moved.text).toBe(200);
+  try {
+    const undo = await call('POST', `/backups/restore/${done.id}/undo`, {});
+    expect(undo.status, undo.text).not.toBe(202);
+    const saved = await run('', { backupId: done.safetyBackupId, targetProjectId });
+    expect(saved, JSON.stringify(saved.error)).toMatchObject({ status: 'completed' });
+    expect((await target.doc('users/bob').get()).data()).toEqual({ n: 2 });
+  } finally {
+    const back = { token: bench.as.token, organizationId: other, body: { organizationId: bench.as.organizationId } };
+    await bench.app.request('PATCH', `/api/v1/projects/${bench.shop.projectId}`, back);
+    await target.terminate();
+  }
+});
+
+test('a restore that broke off is not resumed when what it saved is gone: nothing more is written, and it says why', async () => {
+  await fill({ 'users/ada': { n: 1 }, 'users/bob': { n: 1 } });
+  const backupId = await bench.backUp();
+  await fill({ 'users/ada': { n: 2 }, 'users/bob': { n: 2 } });
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'PERMISSION_DENIED' });
+  const failed = await run('', { backupId });
+  expect(failed.status).toBe('failed');
+  bench.sandbox.control.clearFaults();
+  expect((await call('DELETE', `/backups/${failed.safetyBackupId}`)).status).toBe(200);
+  const resumed = await call('POST', `/backups/restore/${failed.id}/resume`, {});
+  expect([resumed.status, resumed.body.error?.code], resumed.text).toEqual([409, 'INVALID_STATE']);
+  expect(resumed.body.error.details).toEqual({ safetyBackupId: failed.safetyBackupId });
+  expect(await contents()).toEqual({ 'users/ada': { n: 2 }, 'users/bob': { n: 2 } });
+});
+
+test('a restore can be taken back by what it saved after its project was disconnected and connected again', async () => {
+  const first = await connect('elsewhere');
+  const elsewhere = new Firestore({ projectId: 'elsewhere' });
+  await elsewhere.doc('users/ada').set({ n: 1 });
+  const backupId = await bench.backUp({ projectId: first });
+  await elsewhere.doc('users/ada').set({ n: 2 });
+  const done = await run('', { backupId });
+  expect((await call('DELETE', `/projects/${first}`)).status).toBe(200);
+  const second = await connect('elsewhere');
+  const undo = await call('POST', `/backups/restore/${done.id}/undo`, {});
+  expect([undo.status, undo.body.error?.code], undo.text).toEqual([404, 'PROJECT_NOT_FOUND']);
+  const saved = await run('', { backupId: done.safetyBackupId, targetProjectId: second });
+  expect(saved, JSON.stringify(saved.error)).toMatchObject({ status: 'completed' });
+  expect((await elsewhere.doc('users/ada').get()).data()).toEqual({ n: 2 });
+  await elsewhere.terminate();
+});
