@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilEnded } from '../../server/testing/protected-project.ts';
-import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { desktop, hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('the list of backups', () => {
@@ -12,6 +12,8 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     dashboard = await startDashboard();
     shop = await openShop(dashboard.app);
     for (let n = 0; n < 5; n++) await shop.documents.doc(`bikes/B-${n}`).set({ n });
+    const named = { ...shop.as, body: { name: 'Support desk' } };
+    expect((await dashboard.app.request('PATCH', `/api/v1/projects/${shop.projectId}`, named)).status).toBe(200);
     fullId = await shop.backUp();
     await shop.documents.doc('bikes/B-1').set({ n: 'changed' });
     await shop.documents.doc('bikes/B-2').delete();
@@ -35,11 +37,24 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
   test('says what each holds, who made it, and how many there are of which size', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/backups?project=${shop.projectId}&days=7`);
-    await page.getByText(/^4 of Shop, .* stored\./).waitFor();
+    await page.getByText(/^4 of Support desk, .* stored\./).waitFor();
     await page.getByRole('row', { name: /Increment .* By hand 2 changes/ }).waitFor();
     await page.getByRole('row', { name: /Full .* Nightly 4 / }).waitFor();
     await page.getByRole('link', { name: 'Undo it…' }).click();
     await page.getByRole('button', { name: 'Undo…', exact: true }).waitFor();
+  });
+
+  test('keeps what can be done with a row in sight on every desk', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups`);
+    await page.getByRole('row', { name: /Before a restore/ }).waitFor();
+    const hiddenPixels =
+      '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector("table").parentElement)';
+    for (const width of [1600, 1440, 1366, 1280, 1152, 1024, 900]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await page.evaluate(hiddenPixels), `at ${width} pixels`).toBe(0);
+    }
+    await page.setViewportSize(desktop);
   });
 
   test('is walked through row by row with Tab; what can be done with one stands to its right', async () => {

@@ -17,7 +17,7 @@ export interface Column<Row> {
   /** This cell holds the link to what the row stands for. */
   readonly isLink?: boolean;
   /** Left out below this width. */
-  readonly from?: 'md' | 'lg' | 'xl';
+  readonly from?: 'md' | 'lg' | 'xl' | '2xl';
   readonly className?: string;
 }
 
@@ -41,7 +41,7 @@ interface TableProps<Row> {
 const rowHeightPx = 37;
 const phoneRowHeightPx = 62;
 const virtualFrom = 80;
-const widths = { md: 'max-md:hidden', lg: 'max-lg:hidden', xl: 'max-xl:hidden' } as const;
+const widths = { md: 'max-md:hidden', lg: 'max-lg:hidden', xl: 'max-xl:hidden', '2xl': 'max-2xl:hidden' } as const;
 
 /** Rows of one kind. Long ones are drawn only where somebody looks; more are fetched when their end comes near. */
 export function DataTable<Row>(props: TableProps<Row>) {

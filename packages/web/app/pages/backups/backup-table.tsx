@@ -139,14 +139,14 @@ function columnsOf(
       id: 'stored',
       header: headers.stored,
       align: 'right',
-      from: 'md',
+      from: 'xl',
       cell: ({ backup }) => (backup.compressedSize === null ? '' : formatBytes(backup.compressedSize)),
     },
     {
       id: 'took',
       header: headers.took,
       align: 'right',
-      from: 'xl',
+      from: '2xl',
       cell: ({ backup: { duration, error } }) => (
         <span className="text-ink2">{duration === null || error ? '' : formatDuration(duration)}</span>
       ),
@@ -160,7 +160,7 @@ function columnsOf(
     {
       id: 'kept',
       header: headers.kept,
-      from: 'lg',
+      from: 'xl',
       className: 'whitespace-nowrap',
       cell: ({ backup }) => backup.status === 'completed' && <Kept backup={backup} until={facts.kept(backup)} />,
     },
