@@ -206,6 +206,8 @@ export const settings = {
     plan: 'Subscription',
     danger: 'Danger zone',
   },
+  forAdmins: 'The API key is for admins and the owner.',
+  forOwner: 'That part of the settings is for the owner.',
   name: 'Name of the organization',
   timezone: 'Time zone',
   timezoneHint: 'Times are shown in it, and schedules follow it.',

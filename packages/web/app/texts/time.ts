@@ -39,6 +39,7 @@ export const time = {
   },
   behind: (time: string) => `${time} behind`,
   keptFor: (days: number) => `kept for ${plural(days, 'day', 'days')}`,
+  change: 'change',
   changes: 'changes',
   hoursTitle: (days: number) => `The last ${plural(days, 'day', 'days')}`,
   hoursHint: 'changes per hour, and what can be reached',
@@ -50,8 +51,8 @@ export const time = {
     hours > 0
       ? 'Arrow keys move by an hour.'
       : 'Arrow keys move by a second, with Shift by a minute, Page Up and Page Down by an hour.',
-  perMinute: (peak: string) => `${peak} changes a minute at most`,
-  perHour: (peak: string) => `${peak} changes an hour at most`,
+  perMinute: (peak: string) => `${peak} ${peak === '1' ? 'change' : 'changes'} a minute at most`,
+  perHour: (peak: string) => `${peak} ${peak === '1' ? 'change' : 'changes'} an hour at most`,
   hour: 'Hour',
   nothingYet: 'The first changes are being captured. It takes a base backup and a moment.',
   findThen: 'Find a document as of then',

@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { keyOf, useAll, useRead } from '../../api/calls.ts';
 import { clientFor } from '../../api/client.ts';
-import { useWorkplace } from '../../api/organization.tsx';
+import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { usePaths } from '../../url.ts';
 import { isSafety } from './shared.tsx';
 
@@ -11,7 +11,7 @@ import { isSafety } from './shared.tsx';
 export interface RowFacts {
   readonly scheduleName: (backup: Backup) => string | undefined;
   readonly isDrilled: (backup: Backup) => boolean;
-  /** Where the restore that left this safety backup can be undone. */
+  /** Where the restore that left this safety backup can be undone, by who may. */
   readonly undoTo: (backup: Backup) => string | undefined;
   readonly kept: (backup: Backup) => KeptUntil | undefined;
 }
@@ -28,9 +28,10 @@ const schedulesMax = 6;
 
 export function useRowFacts(rows: readonly Backup[] | undefined): RowFacts {
   const paths = usePaths();
+  const canUndo = useCan('member');
   const schedules = useAll('listSchedules', {}).rows;
   const drills = useRead('listAllDrills', { query: { limit: lookedAt } }).data;
-  const hasSafety = rows?.some(isSafety) ?? false;
+  const hasSafety = canUndo && (rows?.some(isSafety) ?? false);
   const restores = useRead('listRestores', { query: { limit: lookedAt } }, { enabled: hasSafety }).data;
   const kept = useKept(rows);
   return useMemo(() => {
@@ -44,12 +45,12 @@ export function useRowFacts(rows: readonly Backup[] | undefined): RowFacts {
       scheduleName: ({ scheduleId }) => (scheduleId ? names.get(scheduleId) : undefined),
       isDrilled: ({ id }) => drilled.has(id),
       undoTo: (backup) => {
-        const restoreId = isSafety(backup) ? restoreOf.get(backup.id) : undefined;
+        const restoreId = canUndo && isSafety(backup) ? restoreOf.get(backup.id) : undefined;
         return restoreId && paths.restore(restoreId);
       },
       kept: ({ id }) => kept.get(id),
     };
-  }, [paths, schedules, drills, restores, kept]);
+  }, [paths, canUndo, schedules, drills, restores, kept]);
 }
 
 /** What retention would do with the newest backups of each schedule in sight. */

@@ -1,3 +1,4 @@
+import { Lock } from 'lucide-react';
 import { useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Draft } from '../../components/draft.tsx';
@@ -31,11 +32,18 @@ export function Page() {
         ]
       : []),
   ];
-  // An address that names no tab, or one that is not for this role, shows the first.
+  // An address that names no tab shows the first, and so does one that is not for this role, which is said.
   const tab = offered.some(({ id }) => id === search.tab) ? search.tab : 'general';
+  const withheld = search.tab !== tab && (search.tab === 'key' || search.tab === 'plan' || search.tab === 'danger');
   return (
     <PageFrame title={t.settings.title} crumbs={[{ label: t.settings.title }]}>
       <Tabs label={tabs.label} current={tab ?? 'general'} tabs={offered} />
+      {withheld && (
+        <p role="status" className="flex gap-2 rounded-control bg-sunken px-3 py-2 text-table">
+          <Lock size={15} aria-hidden className="mt-0.5 shrink-0 text-ink3" />
+          {search.tab === 'key' ? t.settings.forAdmins : t.settings.forOwner}
+        </p>
+      )}
       {organization.error && !organization.data && (
         <Problem error={organization.error} onRetry={() => void organization.refetch()} />
       )}

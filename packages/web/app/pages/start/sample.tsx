@@ -20,6 +20,7 @@ export function Sample() {
   const open = useOpenSample();
   if (isAllowed === undefined || !projects.rows) return null;
   const isOpen = projects.rows.some(({ connection }) => connection.host === source.connection.host);
+  if (isAllowed && !isOpen && !canOpen) return null;
   return (
     <Panel tone="bg">
       <h2 className="mb-1 flex items-center gap-2 text-body font-semibold">
@@ -28,7 +29,7 @@ export function Sample() {
       <p className="text-table text-ink2">
         {!isAllowed ? t.start.sampleNone : isOpen ? t.start.sampleOpen : t.start.sampleText}
       </p>
-      {isAllowed && !isOpen && canOpen && (
+      {isAllowed && !isOpen && (
         <Button className="mt-3 w-full" busy={open.isPending} onClick={() => open.mutate()}>
           {t.start.sampleButton}
         </Button>

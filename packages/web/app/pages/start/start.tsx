@@ -5,7 +5,7 @@ import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { Mark } from '../../components/brand.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
-import { FormProblem, Problem } from '../../components/states.tsx';
+import { FormProblem, NoPermission, Problem } from '../../components/states.tsx';
 import { Step } from '../../components/steps.tsx';
 import { formatAboutMoney, formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
@@ -19,8 +19,6 @@ import { Sample } from './sample.tsx';
 
 /** Connect, store, back up: what is done stays done, wherever one comes back to it. */
 export function Page() {
-  const { organization, me } = useWorkplace();
-  const paths = usePaths();
   const projects = useAll('listProjects', {});
   const destinations = useAll('listStorageDestinations', {});
   const [search, setSearch] = useSearch();
@@ -40,17 +38,19 @@ export function Page() {
     setChanges(undefined);
     void setSearch(chosen, { replace: true });
   };
+  if (!canConnect)
+    return (
+      <div className="min-h-dvh">
+        <Header />
+        <main>
+          <h1 className="sr-only">{t.start.title}</h1>
+          <NoPermission title={t.common.onlyReads}>{t.common.whoMay}</NoPermission>
+        </main>
+      </div>
+    );
   return (
     <div className="min-h-dvh">
-      <header className="flex h-14 items-center gap-3 border-line border-b bg-bg px-8 max-md:px-4">
-        <Mark size={24} />
-        <span className="text-body font-semibold">{t.common.product}</span>
-        <span className="min-w-0 truncate text-table text-ink2">{organization.name}</span>
-        <span className="ml-auto text-table text-ink2 max-md:hidden">{t.signIn.signedInAs(me.email)}</span>
-        <LinkButton kind="quiet" to={paths.overview} className="max-md:ml-auto">
-          {t.start.later}
-        </LinkButton>
-      </header>
+      <Header />
       <main className="mx-auto grid max-w-[1130px] grid-cols-1 gap-12 px-6 py-10 max-md:px-4 lg:grid-cols-[minmax(0,1fr)_340px]">
         <div>
           <h1 className="text-verdict font-semibold">{t.start.heading}</h1>
@@ -63,7 +63,7 @@ export function Page() {
               className="pb-7"
             >
               {project && changes !== 'project' ? (
-                <Connected project={project} onChange={canConnect ? () => setChanges('project') : undefined} />
+                <Connected project={project} onChange={() => setChanges('project')} />
               ) : (
                 <Section title={t.start.connectTitle}>
                   <Known
@@ -109,6 +109,22 @@ export function Page() {
         <Aside />
       </main>
     </div>
+  );
+}
+
+function Header() {
+  const { organization, me } = useWorkplace();
+  const paths = usePaths();
+  return (
+    <header className="flex h-14 items-center gap-3 border-line border-b bg-bg px-8 max-md:px-4">
+      <Mark size={24} />
+      <span className="text-body font-semibold">{t.common.product}</span>
+      <span className="min-w-0 truncate text-table text-ink2">{organization.name}</span>
+      <span className="ml-auto text-table text-ink2 max-md:hidden">{t.signIn.signedInAs(me.email)}</span>
+      <LinkButton kind="quiet" to={paths.overview} className="max-md:ml-auto">
+        {t.start.later}
+      </LinkButton>
+    </header>
   );
 }
 
@@ -171,7 +187,7 @@ function Known({ label, of, current, onChoose }: KnownProps) {
   );
 }
 
-function Connected({ project, onChange }: { project: Project; onChange: (() => void) | undefined }) {
+function Connected({ project, onChange }: { project: Project; onChange: () => void }) {
   const { status, error } = project.connection;
   const isConnected = status === 'connected';
   const paths = usePaths();
@@ -198,11 +214,9 @@ function Connected({ project, onChange }: { project: Project; onChange: (() => v
           <Problem
             error={error}
             action={
-              onChange && (
-                <LinkButton kind="primary" to={paths.project(project.id)}>
-                  {t.overview.reconnect(project.name)}
-                </LinkButton>
-              )
+              <LinkButton kind="primary" to={paths.project(project.id)}>
+                {t.overview.reconnect(project.name)}
+              </LinkButton>
             }
           />
         </div>

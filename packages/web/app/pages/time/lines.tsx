@@ -51,7 +51,7 @@ export function Lines({ projectId, pitr, backups, nowMs, atMs, onChoose }: Lines
                 type="button"
                 aria-pressed={one === name}
                 onClick={() => setName(one)}
-                className="rounded-control border border-control px-2.5 py-1 font-medium text-ink aria-pressed:bg-sunken max-sm:min-h-11 max-sm:px-3.5"
+                className="rounded-control border border-control px-2.5 py-1 font-medium text-ink aria-pressed:bg-ink aria-pressed:text-on-ink max-sm:min-h-11 max-sm:px-3.5"
               >
                 {t.time.windows[one]}
               </button>

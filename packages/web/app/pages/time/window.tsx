@@ -54,7 +54,7 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
           <Fact label={t.time.facts.reaches} detail={t.time.keptFor(days)}>
             <Time at={pitr.coveredFrom} />
           </Fact>
-          <Fact label={t.time.facts.captured} detail={t.time.changes}>
+          <Fact label={t.time.facts.captured} detail={changes === 1 ? t.time.change : t.time.changes}>
             {formatCount(changes)}
           </Fact>
           {pitr.lastReconciledAt && (
