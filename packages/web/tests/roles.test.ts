@@ -12,7 +12,7 @@ describe.skipIf(!hasChromium)('whatever the role', () => {
   afterAll(() => all.close());
 
   test.each(['viewer', 'member', 'admin'] as const)(
-    'every page can be opened by a %s: nothing is asked for that is refused, and nothing fails',
+    'every page can be opened by the %s: nothing is asked for that is refused, and nothing fails',
     { timeout: 240_000 },
     async (role) => {
       const { dashboard, shop, paths } = all;
