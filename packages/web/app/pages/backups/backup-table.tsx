@@ -200,7 +200,7 @@ function Outcome({ backup }: { backup: Backup }) {
   if (backup.error)
     return (
       <span className="block w-0 text-left" title={backup.error.message}>
-        <span className="block w-40 truncate lg:w-72 xl:w-[440px]">
+        <span className="block w-24 truncate lg:w-36 xl:w-[350px] 2xl:w-[460px]">
           <code className="font-mono text-meta text-fail">{backup.error.code}</code>{' '}
           <span className="text-ink2">{explainError(backup.error).title}</span>
         </span>
