@@ -147,7 +147,7 @@ test('what is left out is not restored by another name', { timeout: 60_000 }, as
   expect(both).toMatchObject({ code: 2, error: expect.stringContaining('--no-subcollections') });
 });
 
-test('an imported file is never the latest, and no increment stands on it', { timeout: 60_000 }, async () => {
+test('an imported file is never the latest, bears no increment, takes nothing', { timeout: 60_000 }, async () => {
   const store = ['--store', join(folder, 'with-import')];
   const own = await json('backup', '--project', 'shop', ...store);
   await writeFile(join(folder, 'old.json'), '{"users":{"ada":{"name":"Ada"}}}');
@@ -161,6 +161,10 @@ test('an imported file is never the latest, and no increment stands on it', { ti
       type: 'full',
       warnings: [expect.stringContaining('it was made of a file')],
     });
+  await json('restore', own.backupId, '--project', 'elsewhere', ...store);
+  const equal = ['--project', 'elsewhere', '--delete-extra', '--yes', ...store];
+  for (const id of [imported.backupId, merged.backupId])
+    expect(await json('restore', id, ...equal)).toMatchObject({ deleted: 0 });
 });
 
 test('what a backup does not cover has not changed since', { timeout: 60_000 }, async () => {

@@ -6,6 +6,9 @@ import { Problem } from './problem.ts';
 /** Machines that ask a time server differ by less than a second, and storage refuses calls that are further off than this. */
 const apartMsMax = 15 * minuteMs;
 
+/** Two clocks tell different times, and nobody knows which of them is right. */
+export class ClocksDisagree extends Problem<'INVALID_STATE'> {}
+
 /** How far our clock is ahead of the database's. */
 export async function aheadOfDatabaseMs(clock: Clock, { client }: Transaction): Promise<number> {
   const { rows } = await client.query<{ ms: number }>(
@@ -34,7 +37,7 @@ function aheadOfMs(clock: Clock, theirMs: number): number {
 function requireClose(aheadMs: number, whose: string): void {
   if (Math.abs(aheadMs) <= apartMsMax) return;
   const seconds = Math.round(Math.abs(aheadMs) / secondMs);
-  throw new Problem(
+  throw new ClocksDisagree(
     'INVALID_STATE',
     `The clock of this server is ${seconds} seconds ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${whose}. Nothing is removed for its age before they agree: set the wrong one.`,
     { details: {} },

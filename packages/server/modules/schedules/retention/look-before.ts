@@ -1,4 +1,5 @@
 import { hourMs, later, minuteMs, secondMs } from '../../../platform/durations.ts';
+import { ClocksDisagree } from '../../../platform/same-time.ts';
 import { admitVerifications, doubtBackup, lookForBackup } from '../../backups/index.ts';
 import type { SchedulesContext } from '../context.ts';
 import { loadState } from './project-state.ts';
@@ -7,7 +8,7 @@ import { judge } from './verdicts.ts';
 
 const verifiedMs = 10 * minuteMs;
 
-/** Of one project. A storage that does not answer in this time is asked again in an hour. */
+/** Of one project. A storage that does not answer in this time, or tells another time than ours, is asked again in an hour. */
 const lookMs = 15 * secondMs;
 
 /** `unknown`: a storage could not be asked; `broken`: something is missing. In both cases nothing goes for now. */
@@ -37,7 +38,8 @@ export async function lookBefore(
   for (const { id } of newest) {
     const look = lookForBackup(context.backups, organizationId, id, AbortSignal.any([signal, patience]));
     const found = await look.catch((error: unknown) => {
-      if (!patience.aborted || signal.aborted) throw error;
+      if (error instanceof ClocksDisagree) log.warn({ organizationId, projectId, backupId: id }, error.message);
+      else if (!patience.aborted || signal.aborted) throw error;
       return 'unknown' as const;
     });
     if (found === 'broken') broken.push(id);

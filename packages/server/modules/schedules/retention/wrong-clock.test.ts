@@ -6,11 +6,14 @@ import { untilEnded } from '../../../testing/protected-project.ts';
 
 let bench: BackupBench;
 let s3: S3Sandbox;
-const storageClock = { behindMs: 0 };
+const storageClock = { behindMs: 0, asked: 0 };
 
 beforeAll(async () => {
   bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
-  const now = () => Date.now() - storageClock.behindMs;
+  const now = () => {
+    storageClock.asked += 1;
+    return Date.now() - storageClock.behindMs;
+  };
   s3 = await startS3Sandbox({ buckets: ['backups'], credentials: [sandboxS3Credential], now });
   // A session would be over after the years that pass here.
   const robot = { name: 'robot', permissions: scopes };
@@ -86,7 +89,11 @@ test('a database that shares the wrong clock is not believed against the storage
     .poll(() => bench.app.logged(), patience)
     .toMatch(/seconds ahead of that of s3:\/\/backups\S*\. Nothing is removed/);
   expect(await left()).toEqual(made);
+  const { asked } = storageClock;
+  for (let round = 0; round < 2; round++) await leftAfterwards();
+  expect(storageClock.asked, 'it is not asked again and again').toBe(asked);
   storageClock.behindMs = 0;
+  bench.app.clock.advance(3_700_000);
   await expect.poll(leftAfterwards, patience).toEqual(made.slice(0, 1));
 });
 
