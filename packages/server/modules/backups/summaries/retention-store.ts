@@ -20,6 +20,7 @@ export interface RetentionCandidate {
   scheduleId: string | null;
   parentId: string | null;
   standsFor: string | null;
+  /** What it covers, accounts too: one without them cannot take the place of one that has them. */
   scope: string;
   isSafety: boolean;
   /** Made of a foreign file: it tells nothing about how new the project's own backups are. */
@@ -43,6 +44,7 @@ interface Row {
   collections: string[];
   exclude_collections: string[];
   include_subcollections: boolean;
+  include_auth_users: boolean;
   trigger: string;
   is_foreign: boolean;
   counts_from: Date;
@@ -70,7 +72,7 @@ export const retentionStore = {
     const { client } = transaction;
     const { rows } = await client.query<Row>(
       `select b.id, b.type, b.schedule_id, b.parent_id, b.stands_for, b.collections, b.exclude_collections,
-              b.include_subcollections, b.trigger, not (${isNotForeign}) as is_foreign, coalesce(b.retained_since, b.completed_at) as counts_from,
+              b.include_subcollections, b.include_auth_users, b.trigger, not (${isNotForeign}) as is_foreign, coalesce(b.retained_since, b.completed_at) as counts_from,
               b.completed_at, b.expires_at, b.legal_hold, b.locked_until,
               case when ${isUnreadSql} then 'unread' when ${missesCopies('b.id', 'b.stands_for')} then null
                    else b.verification->>'status' end as verification,
@@ -150,7 +152,7 @@ function candidateOf(row: Row): RetentionCandidate {
     scheduleId: row.schedule_id,
     parentId: row.parent_id,
     standsFor: row.stands_for,
-    scope: encodeJson(scope),
+    scope: encodeJson({ ...scope, includeAuthUsers: row.include_auth_users }),
     isSafety: row.trigger === 'pre_restore',
     isForeign: row.is_foreign,
     countsFrom: row.counts_from,
