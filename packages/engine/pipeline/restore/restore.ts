@@ -95,7 +95,8 @@ function versionOf(entry: ViewEntry): Version {
 }
 
 async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<GuardedBatch> {
-  const { view, scope = wholeDatabase, after, before, live, signal } = options;
+  const { view, scope = wholeDatabase, after, before, live, guard, signal } = options;
+  const began = live?.began ?? guard?.began;
   const selection: Selection = { scope, ...(after === undefined ? {} : { after }) };
   const read = signal ? { signal } : {};
   const there = before ? flatten(before.entries(selection, read)) : liveEntries(options);
@@ -109,13 +110,16 @@ async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<Guard
   for await (const { entry, inView } of joinNames(view, selection, there, signal)) {
     if (inView || entry === undefined) continue;
     const version = versionOf(entry);
-    if (!before && live && isAfter(version, live.began)) continue;
+    // Also what was saved before may have come after the beginning, where saving failed at first.
+    const isTheirs = began !== undefined && isAfter(version, began);
+    if (isTheirs && !before) continue;
     builder.add(
       recordKind.delete,
       entry.path,
       encodeGoneDocument(`${view.database}/documents/${entry.path}`, updateTimeOf(entry)),
     );
-    expected.push(version);
+    // A version that is not there any more: the guard is shown what is, and counts it.
+    expected.push(isTheirs ? began : version);
     if (builder.isFull) yield take();
   }
   if (!builder.isEmpty) yield take();

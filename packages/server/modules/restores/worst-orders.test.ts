@@ -1,3 +1,5 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
@@ -134,4 +136,23 @@ test('a restore can be taken back by what it saved after its project was disconn
   expect(saved, JSON.stringify(saved.error)).toMatchObject({ status: 'completed' });
   expect((await elsewhere.doc('users/ada').get()).data()).toEqual({ n: 2 });
   await elsewhere.terminate();
+});
+
+test('what was made after a restore began is nobody else’s, also when it fails before it saved anything and is resumed', async () => {
+  await fill({ 'users/ada': { n: 1 } });
+  const backupId = await bench.backUp();
+  await fill({ 'users/old': { n: 1 } });
+  const manifest = join(bench.app.folder, 'storage', bench.as.organizationId, 'backups', backupId, 'manifest');
+  await rename(manifest, `${manifest}-away`);
+  const failed = await run('', { backupId, options: { deleteExtra: true } });
+  expect(failed).toMatchObject({ status: 'failed', safetyBackupId: null });
+  await rename(`${manifest}-away`, manifest);
+  await fill({ 'users/new': { n: 1 } });
+  const resumed = await run(`/${failed.id}/resume`);
+  expect(resumed, JSON.stringify(resumed.error)).toMatchObject({
+    status: 'completed',
+    documentsDeleted: 1,
+    conflicts: 1,
+  });
+  expect(Object.keys(await contents())).toEqual(['users/ada', 'users/new']);
 });

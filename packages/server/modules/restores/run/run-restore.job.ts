@@ -98,6 +98,8 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
   let source: RestoreSource | undefined;
   try {
     const beganAt = row.beganAt ?? (await firestore.source.snapshotTime({ signal }).catch(asRestoreError));
+    // Whatever fails from here on, and is resumed, what people do meanwhile is theirs.
+    if (row.beganAt === null && row.undoOf === null && !row.dryRun) await meter.save({ beganAt });
     await meter.setPhase('Downloading');
     if (row.undoOf !== null) return await runUndo(context, meter, row.undoOf, firestore, signal);
     source = await openRestoreSource(context, row, signal);
@@ -112,7 +114,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     await meter.expect(measured);
     await requireIntact(source.readers, scope, signal);
     if (row.dryRun) return await finishDryRun(context, meter, source, scope, firestore, signal);
-    await meter.save({ scope, beganAt });
+    await meter.save({ scope });
     await cutRanges(context, meter, measured.borders);
     await meter.useJournal(await journalSeal(context, row));
     const before = await saveBefore(context, meter, { scope, measured }, signal);
