@@ -24,7 +24,10 @@ export interface ActiveOrganizations {
 
 export interface BackupKeys {
   /** All keys of the organization that are at hand; the current one wraps. */
-  ring(transaction: Transaction, organizationId: string): Promise<{ ring: KeyRing; currentKeyId: string }>;
+  ring(
+    transaction: Transaction,
+    organizationId: string,
+  ): Promise<{ ring: KeyRing; currentKeyId: string; isCustomers: boolean }>;
   /** Every key at hand, as it lies beside the backups. */
   kept(transaction: Transaction, organizationId: string): Promise<KeptKey[]>;
   /** Takes in keys that were found beside backups; how many were new. */

@@ -24,7 +24,8 @@ export function createBackupKeys(organizationKeys: OrganizationKeys, isTaken: Ba
       const keys = [current, ...others];
       // Backups of another service have salts of their own, which only the passphrase itself fits.
       const passphrases = keys.flatMap(({ passphrase }): Secret[] => (passphrase === null ? [] : [{ passphrase }]));
-      return { ring: new KeyRing([...keys.map(secretOf), ...passphrases]), currentKeyId: current.keyId };
+      const ring = new KeyRing([...keys.map(secretOf), ...passphrases]);
+      return { ring, currentKeyId: current.keyId, isCustomers: current.kind !== 'service' };
     },
     kept: (transaction, organizationId) => organizationKeys.kept(transaction, organizationId),
     adopt: (transaction, organizationId, keys) => organizationKeys.adopt(transaction, organizationId, keys),

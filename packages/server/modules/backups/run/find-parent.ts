@@ -68,19 +68,24 @@ async function copiesBeside(
   return { ...candidate, copies: whole.filter((copy) => copy.storageDestinationId === row.storageDestinationId) };
 }
 
-/** What is known of a base counts for everything that builds on it. */
+/** What is known of a base counts for everything that builds on it; and who gave a key opens what is made with it by that key alone. */
 async function unlessDoubted(
   context: BackupsContext,
   organizationId: string,
   chain: BackupReader[],
 ): Promise<BackupReader[] | string> {
   for (const { backupId } of chain) {
-    const base = await context.platform.database.tenant(organizationId, (transaction) =>
-      backupStore.find(transaction, organizationId, backupId),
-    );
-    if (!base?.verification || !foundDamage(base.verification)) continue;
+    const doubt = await context.platform.database.tenant(organizationId, async (transaction) => {
+      const base = await backupStore.find(transaction, organizationId, backupId);
+      if (base?.verification && foundDamage(base.verification)) return 'did not pass its verification';
+      const { currentKeyId, isCustomers } = await context.keys.ring(transaction, organizationId);
+      return base && isCustomers && base.keyId !== currentKeyId
+        ? 'was made with another key than the one in use, and was not wrapped anew by a rotation'
+        : undefined;
+    });
+    if (doubt === undefined) continue;
     await chain[0]?.store.close();
-    return `${backupId} did not pass its verification`;
+    return `${backupId} ${doubt}`;
   }
   return chain;
 }
