@@ -14,10 +14,16 @@ export function useParam(name: string): string {
   return params[name] ?? '';
 }
 
+interface ChangeOptions {
+  replace?: boolean;
+  /** What is filled in here has lost its meaning: nobody is asked whether to leave it. */
+  evenUnsaved?: boolean;
+}
+
 /** What is chosen lives in the address: it can be shared, and going back undoes it. */
 export function useSearch(): [
   search: Readonly<Record<string, string | undefined>>,
-  change: (change: Record<string, string | undefined>, options?: { replace?: boolean }) => Promise<void>,
+  change: (change: Record<string, string | undefined>, options?: ChangeOptions) => Promise<void>,
 ] {
   // The router turns what looks like a number into one; here everything is the text it was.
   const given = useLocation().search as Record<string, unknown>;
@@ -25,19 +31,17 @@ export function useSearch(): [
     Object.entries(given).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
   );
   const navigate = useNavigate();
-  const change = (next: Record<string, string | undefined>, options: { replace?: boolean } = {}) => {
+  const change = (next: Record<string, string | undefined>, options: ChangeOptions = {}) => {
     const merged = Object.fromEntries(Object.entries({ ...search, ...next }).filter(([, value]) => value));
-    return navigate({ to: '.', search: merged as never, replace: options.replace ?? false });
+    const { replace = false, evenUnsaved = false } = options;
+    return navigate({ to: '.', search: merged as never, replace, ignoreBlocker: evenUnsaved });
   };
   return [search, change];
 }
 
-interface GoOptions {
-  replace?: boolean;
+interface GoOptions extends ChangeOptions {
   /** What the service said of the deed that led there. */
   notice?: string;
-  /** What is filled in here has lost its meaning: nobody is asked whether to leave it. */
-  evenUnsaved?: boolean;
 }
 
 /**

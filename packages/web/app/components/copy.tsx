@@ -7,11 +7,12 @@ import { Button } from './button.tsx';
 const shownMs = 1500;
 
 /** Copies, and says for a moment that it has. */
-function useCopy(text: string): [done: boolean, copy: () => Promise<void>] {
+function useCopy(text: string, onCopied?: () => void): [done: boolean, copy: () => Promise<void>] {
   const [done, setDone] = useState(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
     setDone(true);
+    onCopied?.();
     setTimeout(() => setDone(false), shownMs);
   };
   return [done, copy];
@@ -27,8 +28,14 @@ export function CopyTextButton({ text, children }: { text: string; children: Rea
   );
 }
 
-export function CopyButton({ text, label = t.common.copy }: { text: string; label?: string }) {
-  const [done, copy] = useCopy(text);
+interface CopyButtonProps {
+  text: string;
+  label?: string;
+  onCopied?: () => void;
+}
+
+export function CopyButton({ text, label = t.common.copy, onCopied }: CopyButtonProps) {
+  const [done, copy] = useCopy(text, onCopied);
   const Icon = done ? Check : Copy;
   return (
     <button

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react';
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 import { t } from '../texts/index.ts';
 import { IconButton } from './button.tsx';
 
@@ -20,7 +20,7 @@ function firstField(dialog: HTMLDialogElement): HTMLElement | null {
   return dialog.querySelector<HTMLElement>('input:not([type=radio]), input:checked, select, textarea');
 }
 
-/** The browser's own dialog: it keeps the focus, takes Escape, and gives the focus back. */
+/** The browser's own dialog: it keeps the focus, and gives it back. */
 export function Dialog({ title, onClose, children, footer, wide, covers }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -36,10 +36,17 @@ export function Dialog({ title, onClose, children, footer, wide, covers }: Dialo
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
+  // What the browser does with Escape can be refused only once: the next one would close this, and what it stands upon.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || event.defaultPrevented) return;
+    event.preventDefault();
+    onClose();
+  };
   return (
     <dialog
       ref={ref}
       aria-labelledby={id}
+      onKeyDown={onKeyDown}
       onCancel={(event) => {
         event.preventDefault();
         onClose();

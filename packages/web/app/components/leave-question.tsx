@@ -1,9 +1,9 @@
 import { useBlocker } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useRef } from 'react';
+import { type ReactNode, useCallback, useRef, useState } from 'react';
 import { t } from '../texts/index.ts';
 import { Confirm } from './confirm.tsx';
 
-interface LeaveQuestion {
+interface Unsaved {
   /** To be drawn with the form, outside of its `<form>`. */
   question: ReactNode;
   /** What the service has taken: leaving loses it no longer. */
@@ -19,38 +19,72 @@ interface Place {
 const isElsewhere = (current: Place, next: Place) =>
   current.pathname !== next.pathname || JSON.stringify(current.search) !== JSON.stringify(next.search);
 
+/** Asks before anything leads away, as long as that would lose something. */
+function useAsked(loses: () => boolean, words = t.common.unsaved): ReactNode {
+  const shouldBlock = useCallback(
+    ({ current, next }: { current: Place; next: Place }) => loses() && isElsewhere(current, next),
+    [loses],
+  );
+  const leave = useBlocker({ shouldBlockFn: shouldBlock, enableBeforeUnload: loses, withResolver: true });
+  return leave.status === 'blocked' && <LeaveQuestion words={words} onConfirm={leave.proceed} onClose={leave.reset} />;
+}
+
+interface LeaveQuestionProps {
+  words: typeof t.common.unsaved;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+function LeaveQuestion({ words, ...deeds }: LeaveQuestionProps) {
+  return (
+    <Confirm title={words.title} action={words.leave} cancel={words.stay} {...deeds}>
+      <p>{words.text}</p>
+    </Confirm>
+  );
+}
+
+/** Asks before a secret that is shown this once goes from the page, until it was copied. */
+export function useSecretKept(isShown: boolean, onClose: () => void) {
+  const isAtStake = useRef(isShown);
+  const [isAsking, setAsking] = useState(false);
+  const asked = useAsked(
+    useCallback(() => isAtStake.current, []),
+    t.common.secretShown,
+  );
+  const keep = () => {
+    isAtStake.current = false;
+  };
+  /** For who has it, or does not want it. */
+  const letGo = () => {
+    keep();
+    onClose();
+  };
+  return {
+    keep,
+    letGo,
+    close: () => (isAtStake.current ? setAsking(true) : onClose()),
+    question: isAsking ? (
+      <LeaveQuestion words={t.common.secretShown} onConfirm={letGo} onClose={() => setAsking(false)} />
+    ) : (
+      asked
+    ),
+  };
+}
+
 /** Asks before a page is left on which a secret is about to be shown, for the only time. */
 export function useSecretQuestion(isComing: boolean): ReactNode {
   return useLeaveQuestion(isComing, t.common.secretComing).question;
 }
 
 /** Asks before a form is left that holds something else than it began with, or was saved with last. */
-export function useLeaveQuestion(values: unknown, words = t.common.unsaved): LeaveQuestion {
+export function useLeaveQuestion(values: unknown, words = t.common.unsaved): Unsaved {
   const now = JSON.stringify(values);
   const latest = useRef(now);
   const kept = useRef(now);
   latest.current = now;
   const isUnsaved = useCallback(() => latest.current !== kept.current, []);
-  const shouldBlock = useCallback(
-    ({ current, next }: { current: Place; next: Place }) => isUnsaved() && isElsewhere(current, next),
-    [isUnsaved],
-  );
   const keep = useCallback((taken: unknown) => {
     kept.current = JSON.stringify(taken);
   }, []);
-  const leave = useBlocker({ shouldBlockFn: shouldBlock, enableBeforeUnload: isUnsaved, withResolver: true });
-  return {
-    keep,
-    question: leave.status === 'blocked' && (
-      <Confirm
-        title={words.title}
-        action={words.leave}
-        cancel={words.stay}
-        onConfirm={leave.proceed}
-        onClose={leave.reset}
-      >
-        <p>{words.text}</p>
-      </Confirm>
-    ),
-  };
+  return { keep, question: useAsked(isUnsaved, words) };
 }

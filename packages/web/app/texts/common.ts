@@ -23,6 +23,12 @@ export const common = {
     leave: 'Leave without it',
     stay: 'Stay here',
   },
+  secretShown: {
+    title: 'Close without the secret?',
+    text: 'It was not copied, and is not shown again.',
+    leave: 'Close without it',
+    stay: 'Stay here',
+  },
   save: 'Save',
   saved: 'Saved',
   delete: 'Delete',

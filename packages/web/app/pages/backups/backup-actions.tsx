@@ -1,6 +1,5 @@
 import type { Backup } from '@holdfast/contract';
 import { Lock, RotateCcw, ShieldCheck, Trash2, Undo2, Unlock } from 'lucide-react';
-import { useState } from 'react';
 import { useAct } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -10,16 +9,14 @@ import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { isOver } from './shared.tsx';
 
-/** What can be done with one backup, from its page and from its row. */
-export function useBackupActions(backup: Backup, onDeleted: () => void) {
+/** What can be done with one backup, from its page and from its row; to delete it is asked for where the question lasts. */
+export function useBackupActions(backup: Backup, onDelete: () => void) {
   const canRun = useCan('member');
   const canRemove = useCan('admin');
-  const [isAsking, setAsking] = useState(false);
   const params = { backupId: backup.id };
   const verify = useAct('verifyBackup');
   const hold = useAct('holdBackup');
   const release = useAct('releaseBackup');
-  const remove = useAct('deleteBackup', { onDone: onDeleted });
   const isWhole = backup.status === 'completed';
   const items: Record<'verify' | 'hold' | 'delete', MenuItem | false> = {
     verify: isWhole &&
@@ -30,24 +27,33 @@ export function useBackupActions(backup: Backup, onDeleted: () => void) {
       (backup.legalHold
         ? { label: t.backups.release, icon: Unlock, onSelect: () => release.mutate({ params }) }
         : { label: t.backups.hold, icon: Lock, onSelect: () => hold.mutate({ params }) }),
-    delete: isOver(backup) &&
-      canRemove && { label: t.backups.delete, icon: Trash2, danger: true, onSelect: () => setAsking(true) },
+    delete: isOver(backup) && canRemove && { label: t.backups.delete, icon: Trash2, danger: true, onSelect: onDelete },
   };
-  const dialog = isAsking && (
+  const refused = [verify, hold, release].find(({ error }) => error !== null);
+  return { items, error: refused?.error ?? null, forget: () => refused?.reset() };
+}
+
+interface DeleteBackupProps {
+  backup: Backup;
+  onClose: () => void;
+  onDeleted: () => void;
+}
+
+export function DeleteBackup({ backup, onClose, onDeleted }: DeleteBackupProps) {
+  const remove = useAct('deleteBackup', { onDone: onDeleted });
+  return (
     <Confirm
       title={t.backups.deleteTitle}
       action={t.backups.delete}
       danger
       busy={remove.isPending}
       error={remove.error}
-      onClose={() => setAsking(false)}
-      onConfirm={() => remove.mutate({ params })}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ params: { backupId: backup.id } })}
     >
       <p>{t.backups.deleteText(formatCount(backup.documentCount ?? 0))}</p>
     </Confirm>
   );
-  const refused = [verify, hold, release].find(({ error }) => error !== null);
-  return { items, dialog, error: refused?.error ?? null, forget: () => refused?.reset() };
 }
 
 /** What leads on from a backup: the restore of it, and for a safety backup the undo of the restore that made it. */

@@ -1,5 +1,5 @@
 import type { Backup } from '@holdfast/contract';
-import { useCallback, useMemo, useRef } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import { useCan } from '../../api/organization.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { RowLink } from '../../components/row-link.tsx';
@@ -10,6 +10,7 @@ import { useKeys } from '../../shell/keys.ts';
 import { explainError } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths } from '../../url.ts';
+import { DeleteBackup } from './backup-actions.tsx';
 import { chainLinks } from './chain-links.ts';
 import { ChainMark } from './chain-mark.tsx';
 import { type RowFacts, useRowFacts } from './row-facts.ts';
@@ -27,7 +28,8 @@ interface BackupTableProps {
 export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProps) {
   const paths = usePaths();
   const facts = useRowFacts(rows);
-  const columns = useMemo(() => columnsOf(nameOf, showProject, facts), [nameOf, showProject, facts]);
+  const [deleting, setDeleting] = useState<Backup | null>(null);
+  const columns = useMemo(() => columnsOf(nameOf, showProject, facts, setDeleting), [nameOf, showProject, facts]);
   const to = useCallback(({ backup }: LinkedBackup) => paths.backup(backup.id), [paths]);
   const go = useGo();
   const canRestore = useCan('member');
@@ -42,31 +44,35 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
     r: canRestore ? withRow((backupId) => paths.newRestore({ backupId })) : undefined,
     c: withRow((backupId) => paths.compare(backupId)),
   });
+  const close = () => setDeleting(null);
   return (
-    <DataTable
-      {...list}
-      label={t.backups.title}
-      columns={columns}
-      rows={useLinked(rows)}
-      rowKey={({ backup }) => backup.id}
-      to={to}
-      phone={({ backup }) => (
-        <>
-          <span className="flex justify-between gap-2">
-            <span className="min-w-0 truncate font-medium" dir="auto">
-              {typeName(backup)} {showProject && nameOf(backup.projectId)}
+    <>
+      <DataTable
+        {...list}
+        label={t.backups.title}
+        columns={columns}
+        rows={useLinked(rows)}
+        rowKey={({ backup }) => backup.id}
+        to={to}
+        phone={({ backup }) => (
+          <>
+            <span className="flex justify-between gap-2">
+              <span className="min-w-0 truncate font-medium" dir="auto">
+                {typeName(backup)} {showProject && nameOf(backup.projectId)}
+              </span>
+              <BackupState backup={backup} />
             </span>
-            <BackupState backup={backup} />
-          </span>
-          <span className="flex justify-between gap-2 text-meta text-ink3">
-            <span className="min-w-0">
-              <MomentText backup={backup} />
+            <span className="flex justify-between gap-2 text-meta text-ink3">
+              <span className="min-w-0">
+                <MomentText backup={backup} />
+              </span>
+              {backup.compressedSize !== null && formatBytes(backup.compressedSize)}
             </span>
-            {backup.compressedSize !== null && formatBytes(backup.compressedSize)}
-          </span>
-        </>
-      )}
-    />
+          </>
+        )}
+      />
+      {deleting && <DeleteBackup backup={deleting} onClose={close} onDeleted={close} />}
+    </>
   );
 }
 
@@ -95,6 +101,7 @@ function columnsOf(
   nameOf: (projectId: string) => string,
   showProject: boolean,
   facts: RowFacts,
+  onDelete: (backup: Backup) => void,
 ): readonly Column<LinkedBackup>[] {
   const { columns: headers } = t.backups;
   return [
@@ -169,7 +176,7 @@ function columnsOf(
       header: '',
       align: 'right',
       className: 'w-8 py-0! pr-2! pl-0!',
-      cell: ({ backup }) => <RowMenu backup={backup} undoTo={facts.undoTo(backup)} />,
+      cell: ({ backup }) => <RowMenu backup={backup} undoTo={facts.undoTo(backup)} onDelete={onDelete} />,
     },
   ];
 }

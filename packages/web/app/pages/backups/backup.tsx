@@ -1,5 +1,6 @@
 import type { Backup } from '@holdfast/contract';
 import { FolderSearch, GitCompare, Lock, RotateCcw, ShieldCheck } from 'lucide-react';
+import { useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton, TextLink } from '../../components/button.tsx';
@@ -17,7 +18,7 @@ import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { anomalyWords, lookAt } from '../overview/anomaly-bar.tsx';
-import { useBackupActions } from './backup-actions.tsx';
+import { DeleteBackup, useBackupActions } from './backup-actions.tsx';
 import { ChainPanel } from './chain-panel.tsx';
 import { CopiesPanel } from './copies-panel.tsx';
 import { DrillsPanel } from './drills-panel.tsx';
@@ -245,7 +246,8 @@ function Actions({ backup }: { backup: Backup }) {
   const go = useGo();
   const canRun = useCan('member');
   const params = { backupId: backup.id };
-  const { items, dialog, error } = useBackupActions(backup, () => go(paths.backups));
+  const [isAsking, setAsking] = useState(false);
+  const { items, error } = useBackupActions(backup, () => setAsking(true));
   const drill = useAct('startDrill');
   const exported = useAct('exportBackup', { onDone: (stream) => saveStream(`${backup.id}.ndjson`, stream) });
   const isWhole = backup.status === 'completed';
@@ -281,7 +283,9 @@ function Actions({ backup }: { backup: Backup }) {
           items.delete,
         ]}
       />
-      {dialog}
+      {isAsking && (
+        <DeleteBackup backup={backup} onClose={() => setAsking(false)} onDeleted={() => go(paths.backups)} />
+      )}
     </>
   );
 }

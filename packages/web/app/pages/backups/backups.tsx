@@ -96,7 +96,7 @@ export function Page() {
       {search.new && canRun && !hasNoProject && (
         <NewBackupDialog projectId={search.new} onClose={() => setSearch({ new: undefined }, { replace: true })} />
       )}
-      {search.import && canRun && <ImportDialog onClose={() => setSearch({ import: undefined })} />}
+      {search.import && canRun && <ImportDialog onClose={() => setSearch({ import: undefined }, { replace: true })} />}
     </PageFrame>
   );
 }

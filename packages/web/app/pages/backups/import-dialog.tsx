@@ -4,6 +4,7 @@ import { useAct, useAll } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -27,7 +28,14 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [path, setPath] = useState('');
   const go = useGo();
   const paths = usePaths();
-  const send = useAct('importBackup', { onDone: (made) => go(paths.backup(made.id)) });
+  const values = { project, destination, source, path };
+  const { question, keep } = useLeaveQuestion(values);
+  const send = useAct('importBackup', {
+    onDone: (made) => {
+      keep(values);
+      go(paths.backup(made.id));
+    },
+  });
   const faults = fieldErrors(send.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -81,6 +89,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           </Button>
         </div>
       </form>
+      {question}
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@ import { useAct, useAll } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { namesOfLine } from '../../format/names.ts';
 import { formatAboutMoney, formatCount, formatDuration } from '../../format/numbers.ts';
@@ -27,7 +28,14 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
   const chosen = project || projects[0]?.id || '';
   const go = useGo();
   const paths = usePaths();
-  const create = useAct('createBackup', { onDone: (made) => 'id' in made && go(paths.backup(made.id)) });
+  const values = { project, type, destination, collections };
+  const { question, keep } = useLeaveQuestion(values);
+  const create = useAct('createBackup', {
+    onDone: (made) => {
+      keep(values);
+      if ('id' in made) go(paths.backup(made.id));
+    },
+  });
   const faults = fieldErrors(create.error);
   const names = namesOfLine(collections);
   const scope = {
@@ -78,6 +86,7 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
           </Button>
         </div>
       </form>
+      {question}
     </Dialog>
   );
 }

@@ -13,6 +13,7 @@ interface RowMenuProps {
   backup: Backup;
   /** Of a safety backup: where the restore that made it is undone. */
   undoTo: string | undefined;
+  onDelete: (backup: Backup) => void;
 }
 
 /** Made when somebody wants it: ten thousand rows are scrolled past. A row is one stop of Tab; the arrow to the right leads here. */
@@ -25,9 +26,9 @@ function More(props: Partial<ComponentProps<typeof IconButton>>) {
   return <IconButton {...props} icon={Ellipsis} label={t.common.moreActions} tabIndex={-1} data-more="" />;
 }
 
-function Opened({ backup, undoTo }: RowMenuProps) {
+function Opened({ backup, undoTo, onDelete }: RowMenuProps) {
   const paths = usePaths();
-  const { items, dialog, error, forget } = useBackupActions(backup, () => undefined);
+  const { items, error, forget } = useBackupActions(backup, () => onDelete(backup));
   const ways = useWaysOn(backup, undoTo);
   return (
     <>
@@ -46,7 +47,6 @@ function Opened({ backup, undoTo }: RowMenuProps) {
           items.delete,
         ]}
       />
-      {dialog}
       {error && (
         <Dialog title={t.backups.refused} onClose={forget} footer={<Button onClick={forget}>{t.common.close}</Button>}>
           <FormProblem error={error} />

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { ChoiceCards, Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -13,12 +14,44 @@ export type Project = ItemOf<Operations['listProjects']>;
 type Way = 'oauth' | 'key' | 'emulator';
 type Body = Parameters<ReturnType<typeof useAct<'createProject'>>['mutate']>[0]['body'];
 
+/** What is typed stays when somebody looks at another way. */
+interface Values {
+  readonly key: ServiceAccountKey | null;
+  readonly host: string;
+  readonly source: string;
+  readonly name: string;
+  readonly database: string;
+  /** Of what the consent can see. */
+  readonly seen: { readonly source: string; readonly database: string };
+}
+
+const emptyValues: Values = {
+  key: null,
+  host: '127.0.0.1:8080',
+  source: '',
+  name: '',
+  database: '(default)',
+  seen: { source: '', database: '' },
+};
+
 /** Connects a project in one of three ways. The service checks the connection before it answers. */
 export function ConnectForm({ onDone }: { onDone: (project: Project) => void }) {
   const [way, setWay] = useState<Way>('key');
-  const connect = useAct('createProject', { onDone });
-  const send = (body: Body) => connect.mutate({ body });
-  const form = { send, busy: connect.isPending, faults: fieldErrors(connect.error) };
+  const [values, setValues] = useState(emptyValues);
+  const { question, keep } = useLeaveQuestion(values);
+  const connect = useAct('createProject', {
+    onDone: (project) => {
+      keep(values);
+      onDone(project);
+    },
+  });
+  const form: WayProps = {
+    values,
+    set: (change) => setValues((former) => ({ ...former, ...change })),
+    send: (body) => connect.mutate({ body }),
+    busy: connect.isPending,
+    faults: fieldErrors(connect.error),
+  };
   const { ways } = t.projects;
   const allows = useRead('getOrganization', {}).data?.allows;
   return (
@@ -60,20 +93,21 @@ export function ConnectForm({ onDone }: { onDone: (project: Project) => void }) 
       {way === 'oauth' && <ByConsent {...form} />}
       {way === 'emulator' && <ByEmulator {...form} />}
       {connect.error && Object.keys(form.faults).length === 0 && <FormProblem error={connect.error} />}
+      {question}
     </div>
   );
 }
 
 interface WayProps {
+  values: Values;
+  set: (change: Partial<Values>) => void;
   send: (body: Body) => void;
   busy: boolean;
   faults: Record<string, string>;
 }
 
-function ByKey({ send, busy, faults }: WayProps) {
-  const [key, setKey] = useState<ServiceAccountKey | null>(null);
-  const [name, setName] = useState('');
-  const [database, setDatabase] = useState('(default)');
+function ByKey({ values, set, send, busy, faults }: WayProps) {
+  const { key, name, database } = values;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!key) return;
@@ -86,25 +120,15 @@ function ByKey({ send, busy, faults }: WayProps) {
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <KeyDrop value={key} onChange={setKey} error={faults['connection.key']} />
-      <Names
-        name={name}
-        setName={setName}
-        placeholder={key?.project_id}
-        database={database}
-        setDatabase={setDatabase}
-        faults={faults}
-      />
+      <KeyDrop value={key} onChange={(read) => set({ key: read })} error={faults['connection.key']} />
+      <Names values={values} set={set} placeholder={key?.project_id} faults={faults} />
       <Submit busy={busy} disabled={!key} />
     </form>
   );
 }
 
-function ByEmulator({ send, busy, faults }: WayProps) {
-  const [host, setHost] = useState('127.0.0.1:8080');
-  const [source, setSource] = useState('');
-  const [name, setName] = useState('');
-  const [database, setDatabase] = useState('(default)');
+function ByEmulator({ values, set, send, busy, faults }: WayProps) {
+  const { host, source, name, database } = values;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     send({
@@ -118,34 +142,25 @@ function ByEmulator({ send, busy, faults }: WayProps) {
     <form onSubmit={submit} className="flex flex-col gap-4">
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label={t.projects.host} name="connection.host" error={faults['connection.host'] ?? faults.connection}>
-          <TextInput mono required value={host} onChange={(event) => setHost(event.target.value)} />
+          <TextInput mono required value={host} onChange={(event) => set({ host: event.target.value })} />
         </Field>
         <Field label={t.projects.sourceId} name="sourceProjectId" error={faults.sourceProjectId}>
-          <TextInput mono required value={source} onChange={(event) => setSource(event.target.value)} />
+          <TextInput mono required value={source} onChange={(event) => set({ source: event.target.value })} />
         </Field>
       </div>
-      <Names
-        name={name}
-        setName={setName}
-        placeholder={source}
-        database={database}
-        setDatabase={setDatabase}
-        faults={faults}
-      />
+      <Names values={values} set={set} placeholder={source} faults={faults} />
       <Submit busy={busy} />
     </form>
   );
 }
 
-function ByConsent({ send, busy, faults }: WayProps) {
+function ByConsent({ values: { name, seen }, set, send, busy, faults }: WayProps) {
   const available = useAll('listAvailableProjects', {}, { everyMs: false });
-  const [source, setSource] = useState('');
-  const [database, setDatabase] = useState('');
-  const [name, setName] = useState('');
-  const chosen = available.rows?.find(({ sourceProjectId }) => sourceProjectId === source) ?? available.rows?.[0];
+  const chosen = available.rows?.find(({ sourceProjectId }) => sourceProjectId === seen.source) ?? available.rows?.[0];
   const databases = chosen?.databases.filter(({ connected }) => !connected) ?? [];
   // What was chosen of one project is none of another's.
-  const databaseId = databases.find((one) => one.databaseId === database)?.databaseId ?? databases[0]?.databaseId ?? '';
+  const databaseId =
+    databases.find((one) => one.databaseId === seen.database)?.databaseId ?? databases[0]?.databaseId ?? '';
   if (available.isLoading) return <Skeleton rows={2} />;
   if (available.error && available.error.code !== 'SOURCE_AUTH_ERROR')
     return <Problem error={available.error} onRetry={() => void available.refetch()} />;
@@ -171,7 +186,10 @@ function ByConsent({ send, busy, faults }: WayProps) {
     <form onSubmit={submit} className="flex flex-col gap-4">
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label={t.projects.pickProject} name="sourceProjectId" error={faults.sourceProjectId}>
-          <SelectInput value={chosen.sourceProjectId} onChange={(event) => setSource(event.target.value)}>
+          <SelectInput
+            value={chosen.sourceProjectId}
+            onChange={(event) => set({ seen: { ...seen, source: event.target.value } })}
+          >
             {available.rows?.map((project) => (
               <option key={project.sourceProjectId} value={project.sourceProjectId}>
                 {project.name}
@@ -180,7 +198,10 @@ function ByConsent({ send, busy, faults }: WayProps) {
           </SelectInput>
         </Field>
         <Field label={t.projects.pickDatabase} name="databaseId" error={faults.databaseId}>
-          <SelectInput value={databaseId} onChange={(event) => setDatabase(event.target.value)}>
+          <SelectInput
+            value={databaseId}
+            onChange={(event) => set({ seen: { ...seen, database: event.target.value } })}
+          >
             {databases.map(({ databaseId: id, location }) => (
               <option key={id} value={id}>
                 {[id, location].filter(Boolean).join(' · ')}
@@ -190,35 +211,30 @@ function ByConsent({ send, busy, faults }: WayProps) {
         </Field>
       </div>
       <Field label={t.common.name} name="name" error={faults.name}>
-        <TextInput value={name} placeholder={chosen.name} onChange={(event) => setName(event.target.value)} />
+        <TextInput value={name} placeholder={chosen.name} onChange={(event) => set({ name: event.target.value })} />
       </Field>
       <Submit busy={busy} disabled={databases.length === 0} />
     </form>
   );
 }
 
-interface NamesProps {
-  name: string;
-  setName: (name: string) => void;
+interface NamesProps extends Pick<WayProps, 'values' | 'set' | 'faults'> {
   placeholder: string | undefined;
-  database: string;
-  setDatabase: (database: string) => void;
-  faults: Record<string, string>;
 }
 
-function Names({ name, setName, placeholder, database, setDatabase, faults }: NamesProps) {
+function Names({ values: { name, database }, set, placeholder, faults }: NamesProps) {
   return (
     <div className="grid gap-4 sm:grid-cols-2">
       <Field label={t.common.name} name="name" error={faults.name}>
         <TextInput
           value={name}
           placeholder={placeholder}
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => set({ name: event.target.value })}
           maxLength={100}
         />
       </Field>
       <Field label={t.projects.databaseId} name="databaseId" error={faults.databaseId}>
-        <TextInput mono required value={database} onChange={(event) => setDatabase(event.target.value)} />
+        <TextInput mono required value={database} onChange={(event) => set({ database: event.target.value })} />
       </Field>
     </div>
   );

@@ -2,6 +2,7 @@ import { Link2 } from 'lucide-react';
 import { useState } from 'react';
 import { useAct } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { t } from '../../texts/index.ts';
@@ -9,10 +10,13 @@ import { useIsHere } from '../../url.ts';
 import type { Project } from './connect-form.tsx';
 import { KeyDrop, type ServiceAccountKey } from './key-drop.tsx';
 
-function useReconnect() {
+function useReconnect(onDone?: () => void) {
   const isHere = useIsHere();
   return useAct('reconnectProject', {
-    onDone: ({ authorizationUrl }) => authorizationUrl && isHere() && window.location.assign(authorizationUrl),
+    onDone: ({ authorizationUrl }) => {
+      onDone?.();
+      if (authorizationUrl && isHere()) window.location.assign(authorizationUrl);
+    },
   });
 }
 
@@ -37,9 +41,11 @@ export function ReconnectButton({ project, word }: { project: Project; word: str
 /** A key that was withdrawn answers no check: another one takes its place. */
 export function ReconnectByKey({ project }: { project: Project }) {
   const [key, setKey] = useState<ServiceAccountKey | null>(null);
-  const reconnect = useReconnect();
+  const { question, keep } = useLeaveQuestion(key);
+  const reconnect = useReconnect(() => keep(key));
   return (
     <div className="flex flex-col items-start gap-3">
+      {question}
       <div className="w-full max-w-md">
         <KeyDrop value={key} onChange={setKey} />
       </div>

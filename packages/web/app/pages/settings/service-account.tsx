@@ -6,7 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
 import { Checkbox, Field, TextInput } from '../../components/field.tsx';
-import { useSecretQuestion } from '../../components/leave-question.tsx';
+import { useLeaveQuestion, useSecretQuestion } from '../../components/leave-question.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
@@ -43,10 +43,11 @@ export function ServiceAccount() {
 
 function Create({ create }: { create: ReturnType<typeof useAct<'createServiceAccount'>> }) {
   const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<Scope[]>([...defaultScopes]);
+  const [chosen, setChosen] = useState<readonly Scope[]>(defaultScopes);
+  const { question } = useLeaveQuestion({ name, chosen: scopes.filter((scope) => chosen.includes(scope)) });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    create.mutate({ body: { name, permissions: chosen } });
+    create.mutate({ body: { name, permissions: [...chosen] } });
   };
   return (
     <Panel title={t.serviceAccount.title}>
@@ -76,6 +77,7 @@ function Create({ create }: { create: ReturnType<typeof useAct<'createServiceAcc
           </Button>
         </div>
       </form>
+      {question}
     </Panel>
   );
 }

@@ -36,7 +36,8 @@ export function Page() {
   const isStored = destination !== undefined && changes !== 'storage';
   const choose = (chosen: { project?: string; storage?: string }) => {
     setChanges(undefined);
-    void setSearch(chosen, { replace: true });
+    // One that is there already takes the place of the form, and of what was typed into it.
+    void setSearch(chosen, { replace: true, evenUnsaved: true });
   };
   if (!canConnect)
     return (

@@ -10,9 +10,8 @@ import type { Member } from './member.ts';
 import { RoleChoice } from './role-choice.tsx';
 
 /** Nobody touches a role above their own, and the owner's goes only to another owner. */
-export function RoleCell({ member }: { member: Member }) {
+export function RoleCell({ member, onAsk }: { member: Member; onAsk: () => void }) {
   const { me, organization } = useWorkplace();
-  const [isAsking, setAsking] = useState(false);
   const canChange =
     roleAtLeast(organization.role, 'admin') &&
     member.userId !== me.id &&
@@ -21,29 +20,26 @@ export function RoleCell({ member }: { member: Member }) {
   const word = t.roles[member.role];
   if (!canChange) return <span>{word}</span>;
   return (
-    <>
-      <Button
-        icon={ChevronDown}
-        trailing
-        aria-haspopup="dialog"
-        aria-label={t.team.roleOf(member.name || member.email, word)}
-        onClick={() => setAsking(true)}
-      >
-        {word}
-      </Button>
-      {isAsking && <RoleDialog member={member} mine={organization.role} onClose={() => setAsking(false)} />}
-    </>
+    <Button
+      icon={ChevronDown}
+      trailing
+      aria-haspopup="dialog"
+      aria-label={t.team.roleOf(member.name || member.email, word)}
+      onClick={onAsk}
+    >
+      {word}
+    </Button>
   );
 }
 
 interface RoleDialogProps {
   member: Member;
-  mine: Role;
   onClose: () => void;
 }
 
 /** A role is chosen by what it may do, and given by a button that names it; to hand over the organization takes more. */
-function RoleDialog({ member, mine, onClose }: RoleDialogProps) {
+export function RoleDialog({ member, onClose }: RoleDialogProps) {
+  const mine = useWorkplace().organization.role;
   const [role, setRole] = useState<Role>(member.role);
   const change = useAct('updateMember', { onDone: onClose });
   const name = member.name || member.email;

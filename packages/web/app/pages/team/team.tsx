@@ -17,7 +17,7 @@ import { useGo, useSearch } from '../../url.ts';
 import { InvitationsPanel } from './invitations-panel.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import type { Member } from './member.ts';
-import { RoleCell } from './role-cell.tsx';
+import { RoleCell, RoleDialog } from './role-cell.tsx';
 
 export function Page() {
   const members = useAll('listMembers', {});
@@ -51,10 +51,20 @@ export function Page() {
   );
 }
 
+type Asking = { about: 'role' | 'removal'; member: Member };
+
+/** What is asked stays when rows become cards: it belongs to the list, not to the row it was opened from. */
 function Members({ rows }: { rows: readonly Member[] }) {
+  const [asking, setAsking] = useState<Asking | null>(null);
+  const close = () => setAsking(null);
+  const asked = asking && (rows.find(({ userId }) => userId === asking.member.userId) ?? asking.member);
+  const role = (member: Member) => <RoleCell member={member} onAsk={() => setAsking({ about: 'role', member })} />;
+  const removal = (member: Member) => (
+    <RemoveButton member={member} onAsk={() => setAsking({ about: 'removal', member })} />
+  );
   const columns: Column<Member>[] = [
     { id: 'person', header: t.team.columns.person, cell: (member) => <Person member={member} /> },
-    { id: 'role', header: t.team.columns.role, cell: (member) => <RoleCell member={member} /> },
+    { id: 'role', header: t.team.columns.role, cell: role },
     {
       id: 'active',
       header: t.team.columns.active,
@@ -68,24 +78,28 @@ function Members({ rows }: { rows: readonly Member[] }) {
       from: 'md',
       cell: ({ joinedAt }) => <Time at={joinedAt} as="age" />,
     },
-    { id: 'more', header: '', align: 'right', cell: (member) => <RemoveButton member={member} /> },
+    { id: 'more', header: '', align: 'right', cell: removal },
   ];
   return (
-    <DataTable
-      label={t.team.title}
-      columns={columns}
-      rows={rows}
-      rowKey={({ userId }) => userId}
-      phone={(member) => (
-        <span className="flex flex-wrap items-center justify-between gap-2">
-          <Person member={member} />
-          <span className="ml-auto flex items-center gap-2">
-            <RoleCell member={member} />
-            <RemoveButton member={member} />
+    <>
+      <DataTable
+        label={t.team.title}
+        columns={columns}
+        rows={rows}
+        rowKey={({ userId }) => userId}
+        phone={(member) => (
+          <span className="flex flex-wrap items-center justify-between gap-2">
+            <Person member={member} />
+            <span className="ml-auto flex items-center gap-2">
+              {role(member)}
+              {removal(member)}
+            </span>
           </span>
-        </span>
-      )}
-    />
+        )}
+      />
+      {asked && asking.about === 'role' && <RoleDialog member={asked} onClose={close} />}
+      {asked && asking.about === 'removal' && <RemoveDialog member={asked} onClose={close} />}
+    </>
   );
 }
 
@@ -105,34 +119,35 @@ function Person({ member }: { member: Member }) {
   );
 }
 
-function RemoveButton({ member }: { member: Member }) {
+function RemoveButton({ member, onAsk }: { member: Member; onAsk: () => void }) {
   const { me, organization } = useWorkplace();
-  const [isAsking, setAsking] = useState(false);
-  const go = useGo();
   const isSelf = member.userId === me.id;
-  const remove = useAct('removeMember', { onDone: () => (isSelf ? go('/') : setAsking(false)) });
   const canRemove =
     member.role !== 'owner' &&
     (isSelf || (roleAtLeast(organization.role, 'admin') && roleAtLeast(organization.role, member.role)));
   if (!canRemove) return null;
   return (
-    <>
-      <Button kind="quiet" onClick={() => setAsking(true)}>
-        {isSelf ? t.team.leave : t.team.remove}
-      </Button>
-      {isAsking && (
-        <Confirm
-          title={isSelf ? t.team.leaveTitle : t.team.removeTitle(member.name || member.email)}
-          action={isSelf ? t.team.leave : t.team.remove}
-          danger
-          busy={remove.isPending}
-          error={remove.error}
-          onClose={() => setAsking(false)}
-          onConfirm={() => remove.mutate({ params: { userId: member.userId } })}
-        >
-          <p>{isSelf ? t.team.leaveText : t.team.removeText}</p>
-        </Confirm>
-      )}
-    </>
+    <Button kind="quiet" onClick={onAsk}>
+      {isSelf ? t.team.leave : t.team.remove}
+    </Button>
+  );
+}
+
+function RemoveDialog({ member, onClose }: { member: Member; onClose: () => void }) {
+  const isSelf = member.userId === useWorkplace().me.id;
+  const go = useGo();
+  const remove = useAct('removeMember', { onDone: () => (isSelf ? go('/') : onClose()) });
+  return (
+    <Confirm
+      title={isSelf ? t.team.leaveTitle : t.team.removeTitle(member.name || member.email)}
+      action={isSelf ? t.team.leave : t.team.remove}
+      danger
+      busy={remove.isPending}
+      error={remove.error}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ params: { userId: member.userId } })}
+    >
+      <p>{isSelf ? t.team.leaveText : t.team.removeText}</p>
+    </Confirm>
   );
 }

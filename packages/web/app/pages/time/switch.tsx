@@ -5,9 +5,11 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
+import { useSearch } from '../../url.ts';
 import { DestinationField } from '../storage/destination-field.tsx';
 
 export function Disable({ projectId }: { projectId: string }) {
@@ -39,13 +41,14 @@ interface EnableProps {
 }
 
 export function Enable({ projectId, pitr }: EnableProps) {
-  const [isAsking, setAsking] = useState(false);
+  const [search, setSearch] = useSearch();
+  const close = () => void setSearch({ enable: undefined }, { replace: true });
   return (
     <>
-      <Button kind="primary" onClick={() => setAsking(true)}>
+      <Button kind="primary" onClick={() => setSearch({ enable: '1' })}>
         {t.time.enableAsk}
       </Button>
-      {isAsking && <EnableDialog projectId={projectId} pitr={pitr} onClose={() => setAsking(false)} />}
+      {search.enable && <EnableDialog projectId={projectId} pitr={pitr} onClose={close} />}
     </>
   );
 }
@@ -58,7 +61,13 @@ function EnableDialog({ projectId, pitr, onClose }: EnableProps & { onClose: () 
   const [days, setDays] = useState(String(pitr.retentionDays ?? usualDays));
   const [destination, setDestination] = useState('');
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
-  const enable = useAct('enablePitr', { onDone: onClose });
+  const { question, keep } = useLeaveQuestion({ days, destination });
+  const enable = useAct('enablePitr', {
+    onDone: () => {
+      keep({ days, destination });
+      onClose();
+    },
+  });
   const faults = fieldErrors(enable.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -97,6 +106,7 @@ function EnableDialog({ projectId, pitr, onClose }: EnableProps & { onClose: () 
           </Button>
         </div>
       </form>
+      {question}
     </Dialog>
   );
 }
