@@ -78,6 +78,7 @@ import {
   requestDrill,
   restoreKind,
   rewrapJournals,
+  safetyBackupsSince,
 } from './restores/index.ts';
 import {
   afterBackup,
@@ -232,6 +233,7 @@ export function composeModules(platform: Platform): Composition {
       const bases = await basesRead(pitrContext, transaction, organizationId, projectId);
       return new Set([...(await backupsRead(transaction, organizationId, projectId)), ...bases.keys()]);
     },
+    safetyBackupsSince,
     basesNeeded: (transaction, organizationId, projectId) =>
       basesNeeded(pitrContext, transaction, organizationId, projectId),
     presentBackup: async (organizationId, backupId) => (await backups.answer(organizationId, backupId)).data,

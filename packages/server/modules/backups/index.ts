@@ -28,6 +28,7 @@ import { runRangeWork } from './run/run-range.job.ts';
 import { type Overwritten, startSafetyBackup } from './run/safety-backup.ts';
 import { purgeObjects, purgeObjectsJob } from './storage/purge-objects.ts';
 import { removeObjects } from './storage/remove-objects.ts';
+import { UnknownBackups } from './storage/unknown-backups.ts';
 
 export { type BackupInTime, type BackupRow, backupStore, type WaitingBackup } from './backup-store.ts';
 export { removeRow, requireRemovable } from './change-backup.ts';
@@ -110,6 +111,7 @@ export interface BackupsModule extends Module {
 export function createBackupsModule(context: BackupsContext): BackupsModule {
   const { config, log } = context.platform;
   const atOnce = config.WORKER_CONCURRENCY;
+  const unknown = new UnknownBackups(context);
   const aside = <Data extends object>(job: JobDefinition<Data>, places: number, handler: JobHandler<Data>) =>
     worker(job, places, sideWork(log, handler));
   return {
@@ -122,7 +124,7 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(planBackupJob, 2, (job) => runPlan(context, job)),
       worker(runRangeJob, atOnce, (job) => runRangeWork(context, job)),
       worker(finishBackupJob, 2, (job) => runFinish(context, job)),
-      aside(removeObjectsJob, sideWorkAtOnce, (job) => removeObjects(context, job)),
+      aside(removeObjectsJob, sideWorkAtOnce, (job) => removeObjects(context, unknown, job)),
       aside(keyCopyJob, sideWorkAtOnce, (job) => copyKeys(context, job)),
       aside(purgeObjectsJob, 2, (job) => purgeObjects(context, job)),
       worker(verifyBackupJob, readersAtOnce, (job) => runVerification(context, job)),

@@ -17,7 +17,7 @@ export { drillStore } from './drills/drill-store.ts';
 export { requestDrill } from './drills/start-drill.ts';
 export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';
-export { backupsRead, momentsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
+export { backupsRead, momentsRead, moveRestores, openWorkOf, readersOf, safetyBackupsSince } from './open-work.ts';
 export { presentDrill } from './present-restore.ts';
 export { restoreKind } from './run/admission.ts';
 

@@ -31,6 +31,17 @@ export async function backupsRead(
   return new Set([...restored, ...(await drillStore.backupsRead(transaction, organizationId, projectId))]);
 }
 
+/** When each restore into a project that ended since then did so, by the safety backup that was made for it. */
+export async function safetyBackupsSince(
+  transaction: Transaction,
+  organizationId: string,
+  projectId: string,
+  since: Date,
+): Promise<Map<string, Date>> {
+  const rows = await restoreStore.safetyBackupsSince(transaction, organizationId, projectId, since);
+  return new Map(rows.map(({ id, endedAt }) => [id, endedAt]));
+}
+
 /** Moments of a project that restores bring back now, or are about to. */
 export const momentsRead = (transaction: Transaction, organizationId: string, projectId: string) =>
   restoreStore.momentsRead(transaction, organizationId, projectId);

@@ -134,6 +134,22 @@ export const restoreStore = {
     return rows.map(({ id }) => id);
   },
 
+  /** Safety backups of a project, each with the time at which the restore that it was made for ended last. */
+  async safetyBackupsSince(
+    { client }: Transaction,
+    organizationId: string,
+    projectId: string,
+    since: Date,
+  ): Promise<{ id: string; endedAt: Date }[]> {
+    const { rows } = await client.query<{ id: string; endedAt: Date }>(
+      `select safety_backup_id as id, max(completed_at) as "endedAt" from restores
+        where organization_id = $1 and target_project_id = $2 and safety_backup_id is not null and completed_at > $3
+        group by safety_backup_id`,
+      [organizationId, projectId, since],
+    );
+    return rows;
+  },
+
   /** Moments of a project that restores bring back now, or are about to. */
   async momentsRead(
     { client }: Transaction,

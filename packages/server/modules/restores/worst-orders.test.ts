@@ -156,3 +156,26 @@ test('what was made after a restore began is nobody else’s, also when it fails
   });
   expect(Object.keys(await contents())).toEqual(['users/ada', 'users/new']);
 });
+
+test('the days in which a restore can be undone begin at its end, however late it was resumed', async () => {
+  await fill({ 'users/ada': { n: 1 } });
+  const backupId = await bench.backUp();
+  await fill({ 'users/ada': { n: 2 } });
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'PERMISSION_DENIED' });
+  const failed = await run('', { backupId });
+  expect(failed).toMatchObject({ status: 'failed', safetyBackupId: expect.any(String) });
+  bench.sandbox.control.clearFaults();
+  await bench.inDays(6, async () => {
+    expect(await run(`/${failed.id}/resume`)).toMatchObject({ status: 'completed' });
+  });
+  expect(await contents()).toEqual({ 'users/ada': { n: 1 } });
+  const safetyBackup = async () => {
+    for (let n = 0; n < 3; n++) await bench.app.tasks.runNow('retention');
+    return (await call('GET', `/backups/${failed.safetyBackupId}`)).status;
+  };
+  await bench.inDays(9, async () => {
+    expect(await safetyBackup()).toBe(200);
+    expect(await run(`/${failed.id}/undo`)).toMatchObject({ status: 'completed', conflicts: 0 });
+  });
+  expect(await contents()).toEqual({ 'users/ada': { n: 2 } });
+});

@@ -17,6 +17,13 @@ export interface SchedulesContext {
   startDrill(transaction: Transaction, organizationId: string, backupId: string): Promise<void>;
   /** Of a project's backups those that a restore or a drill reads now. */
   backupsRead(transaction: Transaction, organizationId: string, projectId: string): Promise<ReadonlySet<string>>;
+  /** When each restore into a project that ended since then did so, by the safety backup that was made for it. */
+  safetyBackupsSince(
+    transaction: Transaction,
+    organizationId: string,
+    projectId: string,
+    since: Date,
+  ): Promise<ReadonlyMap<string, Date>>;
   /** Of a project's backups those that captured time is reached from, one for each stretch of it. */
   basesNeeded(transaction: Transaction, organizationId: string, projectId: string): Promise<ReadonlySet<string>>;
   /** Somebody has looked at an anomaly. */

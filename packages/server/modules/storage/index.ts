@@ -17,7 +17,8 @@ export { storageJobs } from './jobs.ts';
 export { presentStorageSummary, type StorageUsage } from './present-storage.ts';
 export { type DestinationRow, type OpenableDestination, storageStore } from './storage-store.ts';
 export type { TaskResult } from './tables.ts';
-export { taskKind } from './tasks/task-admission.ts';
+export { requestRescan } from './tasks/request-rescan.ts';
+export { admitTasks, taskKind } from './tasks/task-admission.ts';
 export { taskStore } from './tasks/task-store.ts';
 
 const tasksAtOnce = 2;

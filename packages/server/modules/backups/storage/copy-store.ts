@@ -27,6 +27,16 @@ export const copyStore = {
     return rows[0];
   },
 
+  /** Of backups that lie whole somewhere those without a record, and those whose record says that they did not succeed. */
+  async unknownAmong({ client }: Transaction, backupIds: readonly string[]): Promise<string[]> {
+    const { rows } = await client.query<{ id: string }>(
+      `select given.id from unnest($1::text[]) as given(id) left join backups b on b.id = given.id
+        where b.id is null or b.status in ('failed', 'cancelled') and b.deleted_at is null`,
+      [[...backupIds]],
+    );
+    return rows.map(({ id }) => id);
+  },
+
   /** A backup that has ended without a result has no copies; those that failed by themselves keep their reason. */
   async failAll(
     { client }: Transaction,

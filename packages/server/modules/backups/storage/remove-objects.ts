@@ -12,13 +12,14 @@ import { isUnused } from '../../../platform/database/use-locks.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { systemActor } from '../../audit/index.ts';
-import { type DestinationRow, storageStore } from '../../storage/index.ts';
+import { admitTasks, type DestinationRow, requestRescan, storageStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { removeObjectsJob } from '../jobs.ts';
 import { chainStore } from './chain-store.ts';
 import { liesWholeIn } from './prove-copy.ts';
+import type { UnknownBackups } from './unknown-backups.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string }>;
 
@@ -30,7 +31,7 @@ const keysPerCall = 500;
  * Locked objects, and those in a destination without credentials, outlive their backup: its row stays, hidden, until they
  * could be removed too. Where a destination was removed before, they stay, and the audit log says so.
  */
-export async function removeObjects(context: BackupsContext, job: Job): Promise<void> {
+export async function removeObjects(context: BackupsContext, unknown: UnknownBackups, job: Job): Promise<void> {
   const { organizationId, backupId } = job.data;
   const found = await context.platform.database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.findAny(transaction, organizationId, backupId);
@@ -43,13 +44,14 @@ export async function removeObjects(context: BackupsContext, job: Job): Promise<
   });
   if (!found) return;
   const { row, destinations, forgottenIds } = found;
-  if (row.deletedAt !== null) await removeDeleted(context, row, destinations, forgottenIds, job.signal);
+  if (row.deletedAt !== null) await removeDeleted(context, unknown, row, destinations, forgottenIds, job.signal);
   else if (row.status === 'failed' || row.status === 'cancelled')
     await removeUnfinished(context, row, destinations, job);
 }
 
 async function removeDeleted(
   context: BackupsContext,
+  unknown: UnknownBackups,
   row: BackupRow,
   destinations: readonly DestinationRow[],
   forgottenIds: readonly string[],
@@ -66,12 +68,20 @@ async function removeDeleted(
   const isGoing = await isReplaced(context, row, destinations, signal);
   if (!isGoing && (await isWholeSomewhere(context, row, destinations, signal)))
     return unmark(context, row, 'what replaces it could not be read whole');
+  const own = isForeign(row) ? [] : destinations;
+  const chainIds = [backupId, ...dependents.map(({ id }) => id)];
+  for (const destination of own)
+    if (
+      (await isNeededIn(context, unknown, destination, chainIds, signal)) &&
+      (await isWholeSomewhere(context, row, own, signal))
+    )
+      return unmark(context, row, 'what builds on it lies in a destination, unknown to the catalogue', destination);
   // Nobody begins to read what is marked; who began before reads to the end.
   const isFree = await database.tenant(organizationId, (transaction) => isUnused(transaction, backupId));
   if (!isFree) throw new Problem('CONFLICT', 'The removed backup is still being read; its objects go afterwards.');
   const versionsKept: string[] = [];
   let isLocked = false;
-  for (const destination of isForeign(row) ? [] : destinations) {
+  for (const destination of own) {
     try {
       const removed = await within(context, destination, (store) => deleteBackup(store, backupId, { signal }));
       if (removed.versionsKept) versionsKept.push(destination.id);
@@ -97,6 +107,22 @@ async function removeDeleted(
         { key: `${parent.id}/deleted` },
       );
   });
+}
+
+/** A destination that refuses to be looked at lets nothing be removed either. */
+async function isNeededIn(
+  context: BackupsContext,
+  unknown: UnknownBackups,
+  destination: DestinationRow,
+  backupIds: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    return await within(context, destination, (store) => unknown.needAny(destination, store, backupIds, signal));
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return false;
+  }
 }
 
 function isRefusal(error: unknown): boolean {
@@ -148,8 +174,8 @@ async function isWholeSomewhere(
   return false;
 }
 
-/** It stays, with everything that it builds on. */
-async function unmark(context: BackupsContext, row: BackupRow, why: string): Promise<void> {
+/** It stays, with everything that it builds on; where something was found that needs it, all that is there is linked. */
+async function unmark(context: BackupsContext, row: BackupRow, why: string, neededIn?: DestinationRow): Promise<void> {
   const { database, log } = context.platform;
   const { organizationId, id: backupId, replacedBy } = row;
   log.error({ backupId, replacedBy }, `a backup stays, because ${why}`);
@@ -157,8 +183,10 @@ async function unmark(context: BackupsContext, row: BackupRow, why: string): Pro
     await chainStore.bringBack(transaction, organizationId, backupId);
     await note(context, transaction, row, 'backup.removal_refused', { replacedBy });
     // Nothing goes for its sake again before it was found whole.
-    if (replacedBy !== null) await doubtBackup(context, transaction, organizationId, replacedBy);
+    if (replacedBy !== null && !neededIn) await doubtBackup(context, transaction, organizationId, replacedBy);
+    if (neededIn) await requestRescan(context, transaction, neededIn);
   });
+  if (neededIn) await admitTasks(context.platform);
   await admitVerifications(context.platform);
 }
 

@@ -1,0 +1,100 @@
+import { type BlobStore, type CatalogueEntry, describeBackup, finishedBackups } from '@holdfast/engine';
+import { minuteMs } from '../../../platform/durations.ts';
+import type { DestinationRow } from '../../storage/index.ts';
+import type { BackupsContext } from '../context.ts';
+import { adoptKeys } from '../keys/key-copies.ts';
+import { copyStore } from './copy-store.ts';
+
+/** Many backups may go at once, and a bucket may hold thousands: what was seen counts for so long. */
+const seenForMs = minuteMs;
+const idsPerQuestion = 500;
+
+interface Seen {
+  readonly atMs: number;
+  /** A backup that an unknown one is read with. */
+  readonly parents: Promise<ReadonlySet<string>>;
+}
+
+/**
+ * Whole backups that lie in a destination although the catalogue has no record of them, or calls them unfinished: it was
+ * set back to an earlier day, or another service writes here too. What they build on must not go.
+ */
+export class UnknownBackups {
+  readonly #context: BackupsContext;
+  readonly #seen = new Map<string, Seen>();
+
+  constructor(context: BackupsContext) {
+    this.#context = context;
+  }
+
+  /** Whether one of them is read with the help of one of these backups. */
+  async needAny(
+    destination: DestinationRow,
+    store: BlobStore,
+    backupIds: readonly string[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const isNeeded = (parents: ReadonlySet<string>) => backupIds.some((id) => parents.has(id));
+    const seen = this.#recent(destination);
+    if (seen && !isNeeded(await seen)) return false;
+    // What kept it may have gone since.
+    return isNeeded(await this.#lookAnew(destination, store, signal));
+  }
+
+  #recent({ id }: DestinationRow): Seen['parents'] | undefined {
+    const nowMs = this.#context.platform.clock.now().getTime();
+    for (const [id, { atMs }] of this.#seen) if (Math.abs(nowMs - atMs) > seenForMs) this.#seen.delete(id);
+    return this.#seen.get(id)?.parents;
+  }
+
+  async #lookAnew(destination: DestinationRow, store: BlobStore, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const parents = this.#look(destination, store, signal);
+    this.#seen.set(destination.id, { atMs: this.#context.platform.clock.now().getTime(), parents });
+    try {
+      return await parents;
+    } catch (error) {
+      this.#seen.delete(destination.id);
+      throw error;
+    }
+  }
+
+  async #look({ organizationId }: DestinationRow, store: BlobStore, signal: AbortSignal): Promise<Set<string>> {
+    const parents = new Set<string>();
+    const take = ({ body }: CatalogueEntry) => void (body?.parent && parents.add(body.parent.backupId));
+    const sealed: string[] = [];
+    for await (const id of this.#unknownIn(store, signal)) {
+      const entry = await this.#describe(organizationId, store, id, signal);
+      if (entry?.problem?.code === 'DECRYPTION_ERROR') sealed.push(id);
+      else if (entry) take(entry);
+    }
+    // The catalogue of an earlier day has the keys of that day; the newer ones lie beside the backups.
+    if (sealed.length === 0 || (await adoptKeys(this.#context, organizationId, store, signal)).adopted === 0)
+      return parents;
+    for (const id of sealed) {
+      const entry = await this.#describe(organizationId, store, id, signal);
+      if (entry) take(entry);
+    }
+    return parents;
+  }
+
+  async *#unknownIn(store: BlobStore, signal: AbortSignal): AsyncGenerator<string> {
+    const { database } = this.#context.platform;
+    const unknownAmong = (ids: readonly string[]) =>
+      database.system((transaction) => copyStore.unknownAmong(transaction, ids));
+    let ids: string[] = [];
+    for await (const id of finishedBackups(store, { signal })) {
+      if (ids.push(id) < idsPerQuestion) continue;
+      yield* await unknownAmong(ids);
+      ids = [];
+    }
+    yield* await unknownAmong(ids);
+  }
+
+  async #describe(organizationId: string, store: BlobStore, backupId: string, signal: AbortSignal) {
+    const { platform, keys, engine } = this.#context;
+    const { ring } = await platform.database.tenant(organizationId, (transaction) =>
+      keys.ring(transaction, organizationId),
+    );
+    return describeBackup(store, backupId, ring, engine.codec, { signal });
+  }
+}
