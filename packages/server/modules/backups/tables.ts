@@ -48,6 +48,8 @@ export interface ImportRequest {
   createdAt?: string;
   /** The file is the backup itself, at its own place: it is never removed unless the registered backup is deleted. */
   inPlace?: boolean;
+  /** The database it is of, where that is another than the project's. */
+  ofDatabase?: string;
 }
 
 const count = (name: string) => bigint(name, { mode: 'number' });

@@ -1,5 +1,5 @@
 import {
-  type BackupReader,
+  BackupReader,
   EngineError,
   isEngineError,
   openChain,
@@ -88,7 +88,8 @@ async function takeIn(
   const chain = await openChain({ store: from, backupId: located.backupId, keys, codec, signal });
   for (const reader of chain) {
     await requireComplete(from, reader, signal);
-    if (located.folder !== '') await copyBackupObjects(reader.backupId, from, store, { signal });
+    if (located.folder === '' || (await liesThere(context, work, reader))) continue;
+    await copyBackupObjects(reader.backupId, from, store, { signal });
   }
   for (const reader of chain.slice(0, -1)) await registerParent(context, work, reader);
   const newest = chain.at(-1)!;
@@ -106,15 +107,36 @@ async function takeIn(
   };
 }
 
+/** The same backup, whole: a rotation may have wrapped its key anew since the copy was made, and the copy would undo that. */
+async function liesThere(
+  context: BackupsContext,
+  { store, keys, signal }: SingleStepWork,
+  { backupId, manifestSha256 }: BackupReader,
+): Promise<boolean> {
+  try {
+    const { codec } = context.engine;
+    const there = await BackupReader.open({ store, backupId, keys, codec, signal });
+    await requireComplete(store, there, signal);
+    return there.manifestSha256 === manifestSha256;
+  } catch (error) {
+    const isNone = (['STORAGE_NOT_FOUND', 'INTEGRITY_ERROR', 'DECRYPTION_ERROR'] as const).some((code) =>
+      isEngineError(error, code),
+    );
+    if (isNone) return false;
+    throw error;
+  }
+}
+
 async function registerParent(
   context: BackupsContext,
   { loaded }: SingleStepWork,
   reader: BackupReader,
 ): Promise<void> {
-  const { organizationId, projectId } = loaded.row;
+  const { organizationId, projectId, imported } = loaded.row;
   const { destination } = loaded;
+  const ofDatabase = imported?.ofDatabase;
   await context.platform.database.tenant(organizationId, async (transaction) => {
     const known = await backupStore.findAny(transaction, organizationId, reader.backupId);
-    if (!known && destination) await registerBackup(context, transaction, destination, projectId, reader);
+    if (!known && destination) await registerBackup(context, transaction, destination, projectId, reader, ofDatabase);
   });
 }

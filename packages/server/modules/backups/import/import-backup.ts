@@ -96,7 +96,7 @@ async function inspect(
         const located = locateBackup(path);
         const keys = await BackupKeyRing.load(context, destination.organizationId);
         const reader = await openLocated(store, located, keys, context.engine.codec, signal);
-        const imported = { path, source, inPlace: located.folder === '' };
+        const imported = { path, source, inPlace: located.folder === '', ...ofOther(reader, project) };
         return { id: located.backupId, imported, facts: factsOf(reader, project, metadata.type) };
       }
       const { modifiedAt } = await inspectForeign(store, path, source, signal);
@@ -114,6 +114,11 @@ async function inspect(
 }
 
 const becameFull = warning('BECAME_FULL', 'What was imported holds every document, so it is a full backup.');
+
+/** What is of another database tells nothing about how well this project is protected. */
+function ofOther({ body }: BackupReader, project: ProjectRow): Pick<ImportRequest, 'ofDatabase'> {
+  return body.database === databaseName(project) ? {} : { ofDatabase: body.database };
+}
 
 function factsOf({ body }: BackupReader, project: ProjectRow, said: 'full' | 'incremental'): Partial<NewBackup> {
   const foreign = warning(

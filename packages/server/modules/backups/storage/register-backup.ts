@@ -6,27 +6,36 @@ import type { DestinationRow } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { changesOf, manifestColumns, snapshotShares } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
+import type { ImportRequest } from '../tables.ts';
 import { copyStore } from './copy-store.ts';
 
-/** A finished backup that was found in a destination, with everything its record would have said. */
+/**
+ * A finished backup that was found in a destination, with everything its record would have said. `ofDatabase`: the one it is
+ * of, if that is not the project's.
+ */
 export async function registerBackup(
   context: BackupsContext,
   transaction: Transaction,
   destination: DestinationRow,
   projectId: string,
   reader: BackupReader,
+  ofDatabase?: string,
 ): Promise<BackupRow> {
   const { organizationId } = destination;
   const { backupId } = reader;
   const found = await columnsOf(context, transaction, destination, reader);
   const createdAt = new Date(reader.body.createdAt);
   const trigger = triggerOf(reader.body);
-  const source = foreignSourceOf(reader.body);
-  const imported = source ? { path: '', source } : null;
+  const imported = importOf(foreignSourceOf(reader.body), ofDatabase);
   const row = { ...found, id: backupId, organizationId, projectId, trigger, imported, createdAt };
   const inserted = await backupStore.insert(transaction, row, [destination.id]);
   await backupStore.updateCopy(transaction, organizationId, backupId, destination.id, { status: 'completed' });
   return inserted;
+}
+
+function importOf(source: ImportRequest['source'] | undefined, ofDatabase: string | undefined): ImportRequest | null {
+  if (ofDatabase !== undefined) return { path: '', source: source ?? 'holdfast', ofDatabase };
+  return source ? { path: '', source } : null;
 }
 
 /** Manifests of before it was written down tell only safety backups from the others. */

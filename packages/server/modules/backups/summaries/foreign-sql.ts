@@ -1,2 +1,2 @@
-/** True of every backup that was made of the database itself, or is one of ours that was registered again. */
-export const isNotForeign = `(imported is null or imported->>'source' = 'holdfast')`;
+/** True of every backup that was made of the project's database itself, also of one of ours that was registered again. */
+export const isNotForeign = `(imported is null or (imported->>'source' = 'holdfast' and imported->>'ofDatabase' is null))`;
