@@ -140,7 +140,12 @@ const restoreOptions = z.strictObject({
     ),
   collections: collectionPaths().optional(),
   dryRun: z.boolean().default(false).describe('Counts what would be done and writes nothing.'),
-  includeAuthUsers: z.boolean().optional().describe('Absent: whether the backup holds them.'),
+  includeAuthUsers: z
+    .boolean()
+    .optional()
+    .describe(
+      'Absent: whether the backup holds them, unless collections or documents are named. `true` is refused where it holds none.',
+    ),
   includeSubcollections: z
     .boolean()
     .optional()

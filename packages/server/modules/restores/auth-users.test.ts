@@ -35,6 +35,7 @@ beforeAll(async () => {
       { projectId: 'shop', databases: [{ databaseId: '(default)' }], users: people },
       { projectId: 'copy', databases: [{ databaseId: '(default)' }] },
       { projectId: 'taken', databases: [{ databaseId: '(default)' }], users: [squatter] },
+      { projectId: 'none', databases: [{ databaseId: '(default)' }] },
       { projectId: 'many', databases: [{ databaseId: '(default)' }] },
     ],
   });
@@ -124,4 +125,15 @@ test('accounts of tenants are left out, and the backup says whose, or that it co
   google.control.setFaults([{ kind: 'permission_denied', path: '/tenants' }]);
   onTestFinished(() => google.control.setFaults([]));
   expect(await warnings()).toMatchObject([{ message: expect.stringContaining('identitytoolkit.tenants.list') }]);
+});
+
+test('accounts that are asked for and are in no backup are refused, and not called restored', async () => {
+  const none = await connect('none');
+  const { id: backupId } = await post('/backups', { projectId: none.id, includeAuthUsers: false });
+  expect(await untilEnded(app, `/api/v1/backups/${backupId}`, as)).toMatchObject({ status: 'completed' });
+  for (const what of [{ backupId }, { items: [{ backupId, path: 'users/ada' }] }]) {
+    const body = { ...what, options: { includeAuthUsers: true } };
+    const refused = await app.request('POST', '/api/v1/backups/restore', { ...as, body });
+    expect([refused.status, refused.body.error?.details?.field]).toEqual([400, 'options.includeAuthUsers']);
+  }
 });

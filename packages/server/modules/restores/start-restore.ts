@@ -74,12 +74,16 @@ async function whatToRestore(
 ): Promise<RestoredThing> {
   const { database } = context.platform;
   const none = { backupId: null, pointInTime: null, items: null, hasAuthUsers: false };
+  if (request.items && request.options.includeAuthUsers)
+    throw invalid('options.includeAuthUsers', 'is not for picked documents: restore accounts from one backup');
   if (request.items) return { ...none, ...(await basketOf(context, organizationId, request)) };
   if (request.backupId !== undefined) {
     const backup = await database.tenant(organizationId, (transaction) =>
       completedBackup(transaction, organizationId, request.backupId!),
     );
     const { projectId, includeAuthUsers: hasAuthUsers } = backup;
+    if (request.options.includeAuthUsers && !hasAuthUsers)
+      throw invalid('options.includeAuthUsers', 'is not for this backup: it holds no accounts');
     return { ...none, backupId: backup.id, projectId, hasAuthUsers, scope: scopeOf(backup) };
   }
   const project = await database.tenant(organizationId, (transaction) =>
