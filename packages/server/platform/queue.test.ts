@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createTestDatabase } from '../testing/test-database.ts';
 import { connectDatabase, type Database } from './database/database.ts';
@@ -97,6 +97,22 @@ test('a job is enqueued with the transaction that wants it, and not without', as
   await until(() => seen.length > 0);
   expect(seen).toEqual([2]);
   await queue.close(1000);
+});
+
+test('places with nothing to do ask the database once, and a job whose time comes is taken all the same', async () => {
+  const asked = vi.spyOn(pg.Client.prototype, 'query');
+  const queue = new Queue({ url, jobs, log }, false);
+  await queue.start();
+  let done = 0;
+  await queue.work(onceJob, 8, async () => undefined);
+  await queue.work(countJob, 8, async () => void done++);
+  const startAfter = new Date(Date.now() + 7000);
+  await database.system((transaction) => queue.enqueue(transaction, countJob, { n: 1 }, { startAfter }));
+  await until(() => done === 1, 20_000);
+  await queue.close(1000);
+  const texts = asked.mock.calls.map(([query]) => JSON.stringify(query));
+  asked.mockRestore();
+  expect(texts.filter((text) => text?.includes("WHERE j.name = 'once'"))).toHaveLength(8);
 });
 
 test('many waiting jobs are worked one after the other without waiting out a polling interval', async () => {

@@ -3,7 +3,7 @@ import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
 import { z } from 'zod';
 import { connectionLimits, searchPathOption, type Transaction } from './database/database.ts';
 import { queueRole } from './database/queue-grants.ts';
-import { daySeconds } from './durations.ts';
+import { daySeconds, secondMs } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
 import { StandingBack } from './standing-back.ts';
@@ -65,6 +65,10 @@ export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
 const heartbeatSeconds = 10;
 /** At most, before what a dead worker left is taken up again. */
 const lostDelaySeconds = 10;
+/** New jobs are announced. For those whose time has come since then, one question for all kinds is asked this often. */
+const lookEveryMs = 2 * secondMs;
+/** A place looks for itself this often, in case everything else has failed: each look is a question of its own. */
+const placeLooksEverySeconds = 60;
 const schema = 'pgboss';
 
 /** The role of the queue's own connections, and the same limits as everywhere, in the form in which they are handed on. */
@@ -129,6 +133,8 @@ export class Queue {
   readonly #worked = new Set<string>();
   readonly #stopping = new AbortController();
   #supervising = false;
+  #looks: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
 
   constructor(options: QueueOptions, supervise: boolean) {
     const settings: ConstructorOptions = {
@@ -210,9 +216,14 @@ export class Queue {
     handler: JobHandler<Data>,
   ): Promise<void> {
     this.#worked.add(job.name);
+    this.#looks ??= setInterval(() => {
+      this.#looking ??= this.#lookForDue().finally(() => {
+        this.#looking = undefined;
+      });
+    }, lookEveryMs);
     const options = {
       pollingIntervalSeconds: 2,
-      notifyPollingIntervalSeconds: 5,
+      notifyPollingIntervalSeconds: placeLooksEverySeconds,
       heartbeatRefreshSeconds: 3,
       batchSize: 1,
       includeMetadata: true,
@@ -223,6 +234,22 @@ export class Queue {
       this.#lookAgain(job.name);
       await this.#run(job, claimed, handler);
     });
+  }
+
+  /** A job that is tried again, or begins later, is announced by nobody when its time has come. */
+  async #lookForDue(): Promise<void> {
+    try {
+      const { rows } = await this.#boss.getDb().executeSql(
+        `select name from unnest($1::text[]) as kind (name) where exists (select 1 from ${schema}.job
+           where job.name = kind.name and state < 'active' and not blocked and start_after <= now())`,
+        [[...this.#worked]],
+      );
+      const due = new Set(rows.map(({ name }: { name: string }) => name));
+      for (const place of this.#boss.getWipData()) if (due.has(place.name)) this.#boss.notifyWorker(place.id);
+    } catch (error) {
+      if (!this.#stopping.signal.aborted)
+        this.#log.warn({ err: error }, 'the queue could not be asked for what is due; it is asked again');
+    }
   }
 
   /** Left to itself a place would wait out its polling interval after every job, so those that are busy are told to look at once. */
@@ -270,9 +297,11 @@ export class Queue {
   /** Running jobs are told to stop and given `graceMs`; what is still running then is handed back. */
   async close(graceMs: number): Promise<void> {
     this.#jobLog.stopping();
+    clearInterval(this.#looks);
     // First no more work is taken: a job that was handed back would be claimed here again, and lose an attempt.
     await Promise.all([...this.#worked].map((name) => this.#boss.offWork(name, { wait: false })));
     this.#stopping.abort(new Error('the service is shutting down'));
+    await this.#looking;
     await this.#boss.stop({ graceful: true, timeout: Math.max(1000, graceMs) });
     this.#jobLog.stopped();
   }
