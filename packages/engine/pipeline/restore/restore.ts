@@ -15,6 +15,7 @@ import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { Selection } from '../view/selection.ts';
 import { updateTimeOf, type View, type ViewEntry } from '../view/view.ts';
+import { HeldCollections } from './held-collections.ts';
 
 export interface RestoreOptions extends Omit<ApplyOptions, 'rewriteReferencesFrom'> {
   readonly view: View;
@@ -107,8 +108,8 @@ async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<Guard
     expected = [];
     return batch;
   };
-  for await (const { entry, inView } of joinNames(view, selection, there, signal)) {
-    if (inView || entry === undefined) continue;
+  for await (const { entry, isExtra } of joinNames(view, selection, there, signal)) {
+    if (!isExtra || entry === undefined) continue;
     const version = versionOf(entry);
     // Also what was saved before may have come after the beginning, where saving failed at first.
     const isTheirs = began !== undefined && isAfter(version, began);
@@ -153,8 +154,9 @@ async function* namesOf(batches: AsyncIterable<RecordBatch>, database: string): 
 }
 
 interface JoinedName {
-  readonly path: string;
   readonly inView: boolean;
+  /** Only in the target, and the view knows that it is not in the backup. */
+  readonly isExtra: boolean;
   /** The target's side; undefined when the document is only in the view. */
   readonly entry: ViewEntry | undefined;
 }
@@ -167,18 +169,24 @@ async function* joinNames(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<JoinedName> {
   const known = flatten(view.entries(selection, signal ? { signal } : {}));
+  const held = view.body?.importedFrom === undefined ? undefined : new HeldCollections(view, selection);
   let next = await known.next();
   for await (const entry of there) {
     const { path } = entry;
     while (!next.done && comparePaths(next.value.path, path) < 0) {
-      yield { path: next.value.path, inView: true, entry: undefined };
+      held?.pass(next.value.path);
+      yield { inView: true, isExtra: false, entry: undefined };
       next = await known.next();
     }
     const inView = !next.done && next.value.path === path;
-    if (inView) next = await known.next();
-    yield { path, inView, entry };
+    if (inView) {
+      held?.pass(path);
+      next = await known.next();
+    }
+    const isExtra = !inView && (!held || (await held.holds(path, next.done ? undefined : next.value, signal)));
+    yield { inView, isExtra, entry };
   }
-  for (; !next.done; next = await known.next()) yield { path: next.value.path, inView: true, entry: undefined };
+  for (; !next.done; next = await known.next()) yield { inView: true, isExtra: false, entry: undefined };
 }
 
 async function* flatten(pages: AsyncIterable<readonly ViewEntry[]>): AsyncGenerator<ViewEntry> {
@@ -210,9 +218,9 @@ export async function previewRestore(options: PreviewOptions): Promise<RestorePr
   const existing = { overwrite: 'replace', skip_existing: 'skip', merge: 'merge' } as const;
   const call = signal ? { signal } : {};
   const scan = namesOf(source.scan(everything, { scope, readTime, namesOnly: true, ...call }), source.database);
-  for await (const { inView, entry } of joinNames(view, { scope }, scan, signal)) {
+  for await (const { inView, isExtra, entry } of joinNames(view, { scope }, scan, signal)) {
     if (inView) counts[entry ? existing[options.mode] : 'create'] += 1;
-    else if (options.deleteExtra && scope.documents === undefined) counts.delete += 1;
+    else if (isExtra && options.deleteExtra && scope.documents === undefined) counts.delete += 1;
   }
   return counts;
 }

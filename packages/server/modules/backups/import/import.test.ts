@@ -48,9 +48,11 @@ async function chain(): Promise<[string, string]> {
 
 test('a file does not say what it left out: deleteExtra takes nothing beside or below the collections that it holds', async () => {
   const { firestore } = bench;
-  await writeFile(folder('users.json'), JSON.stringify({ users: { ada: { n: 1 } }, empty: {} }));
+  const cat = { n: 1, __collections__: { orders: { 1: { n: 1 } } } };
+  const content = { users: { ada: { n: 1 }, cat }, empty: {} };
+  await writeFile(folder('users.json'), JSON.stringify(content));
   const { id: backupId } = await importIt('users.json', 'json');
-  const live = ['users/ada', 'users/bob', 'users/ada/orders/1', 'logs/1'];
+  const live = ['users/ada', 'users/bob', 'users/ada/orders/1', 'logs/1', 'users/cat/orders/2'];
   for (const path of live) await firestore.doc(path).set({ n: 2 });
   const restore = async (body: object) => {
     const request = { ...bench.as, body: { backupId, options: { deleteExtra: true }, ...body } };
@@ -60,16 +62,17 @@ test('a file does not say what it left out: deleteExtra takes nothing beside or 
   };
   const values = () => Promise.all(live.map(async (path) => (await firestore.doc(path).get()).get('n')));
   const dry = await restore({ options: { deleteExtra: true, dryRun: true } });
-  expect(dry.preview, JSON.stringify(dry.error)).toMatchObject({ replace: 1, delete: 1 });
+  expect(dry.preview, JSON.stringify(dry.error)).toMatchObject({ create: 2, replace: 1, delete: 2 });
   const beside = await restore({ collections: ['logs'] });
   expect(beside, JSON.stringify(beside)).toMatchObject({ status: 'failed', error: { code: 'COLLECTION_NOT_FOUND' } });
-  expect(await values()).toEqual([2, 2, 2, 2]);
+  expect(await values()).toEqual([2, 2, 2, 2, 2]);
   const done = await restore({});
-  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsDeleted: 1 });
-  expect(await values()).toEqual([1, undefined, 2, 2]);
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsDeleted: 2 });
+  // Orders of another user, of whom the file has none, are none of its business.
+  expect(await values()).toEqual([1, undefined, 2, 2, undefined]);
   await firestore.doc('users/bob').set({ n: 2 });
   expect(await restore({ collections: ['users'] })).toMatchObject({ status: 'completed', documentsDeleted: 1 });
-  expect(await values()).toEqual([1, undefined, 2, 2]);
+  expect(await values()).toEqual([1, undefined, 2, 2, undefined]);
 });
 
 describe('a backup of ours', () => {
