@@ -7,7 +7,7 @@ import {
   type TestIdentityProvider,
 } from '../../server/testing/identity-provider.ts';
 import { startMailServer, type TestMailServer } from '../../server/testing/mail-server.ts';
-import { asOwner } from '../../server/testing/people.ts';
+import { asOwner, signUp } from '../../server/testing/people.ts';
 import { addMember } from '../../server/testing/team.ts';
 import { findings } from '../testing/accessibility.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
@@ -68,6 +68,50 @@ describe.skipIf(!hasChromium)('people', () => {
 
     const members = await dashboard.app.request('GET', '/api/v1/organizations/current/members', shop.as);
     expect(members.body.data).toMatchObject([{ role: 'owner' }, { email: 'grace@example.com', role: 'viewer' }]);
+
+    // The mail is opened once more.
+    await guest.page.goto(link);
+    await guest.page.getByText('This invitation is not open any more').waitFor();
+    await guest.page.getByRole('heading', { name: 'Invitation', exact: true }).waitFor();
+    await guest.page.getByRole('link', { name: 'Go to Overview' }).click();
+    await guest.page.waitForURL(`**/o/${shop.slug}`);
+  });
+
+  test('whose invitation came too late are led on: to the sign-in, or to where they belong already', async () => {
+    const email = 'late@example.com';
+    const before = mails.received.length;
+    const invited = await dashboard.app.request('POST', '/api/v1/organizations/current/invites', {
+      ...shop.as,
+      body: { email },
+    });
+    await expect.poll(() => mails.received.length).toBe(before + 1);
+    const link = /http\S+invitations\/accept\?token=[\w-]+/.exec(mails.received.at(-1)?.readable ?? '')?.[0] ?? '';
+    const person = await signUp(dashboard.app, email);
+    const change = (text: string, values: string[]) =>
+      asOwner(dashboard.app.databaseUrl, (client) => client.query(text, values));
+    await change(
+      `insert into memberships (organization_id, user_id, role, joined_at, last_active_at, updated_at)
+       values ($1, $2, 'viewer', now(), now(), now())`,
+      [shop.organizationId, person.id],
+    );
+    const { page } = await dashboard.visit(person.token);
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Accept the invitation' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/^You belong to .* already\./)
+      .waitFor();
+    expect(await page.getByRole('button', { name: 'Accept the invitation' }).count()).toBe(0);
+    await page.getByRole('link', { name: /^Open / }).click();
+    await page.waitForURL(`**/o/${shop.slug}`);
+
+    await change(`update invitations set expires_at = now() - interval '1 day' where id = $1`, [invited.body.data.id]);
+    const guest = await dashboard.visit();
+    await guest.page.goto(link);
+    await guest.page.getByText('This invitation is over').waitFor();
+    await guest.page.getByRole('link', { name: 'Sign in' }).click();
+    await guest.page.getByRole('button', { name: /^Continue with/ }).waitFor();
+    await change('delete from memberships where user_id = $1', [person.id]);
   });
 
   test('who may only look are offered nothing to do, and are told who can', async () => {

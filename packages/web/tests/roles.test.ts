@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilEnded } from '../../server/testing/protected-project.ts';
-import { addMember } from '../../server/testing/team.ts';
+import { addMember, foundOrganization } from '../../server/testing/team.ts';
 import { hasChromium } from '../testing/browser.ts';
 import { type EveryPage, openEveryPage } from '../testing/every-page.ts';
 
@@ -67,5 +67,63 @@ describe.skipIf(!hasChromium)('whatever the role', () => {
       await open('/settings?tab=key');
       expect(await page.getByText('The API key is for admins and the owner.').count(), role).toBe(isOwner ? 0 : 1);
     }
+  });
+
+  test('who may only look sees a restore run, is offered neither its end nor its undo, and reads of neither', async () => {
+    const { dashboard, shop } = all;
+    const { data } = (await dashboard.app.request('GET', '/api/v1/backups?type=full', shop.as)).body;
+    let release = () => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    shop.firestore.control.addFault({ method: 'BatchWrite', until });
+    const body = { backupId: data[0].id, collections: ['bikes'] };
+    const made = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
+    for (const role of ['viewer', 'member'] as const) {
+      const { page } = await dashboard.visit((await addMember(dashboard.app, shop.organizationId, role)).token);
+      const refused: string[] = [];
+      page.on('response', (response) => {
+        if (response.status() === 403) refused.push(response.url());
+      });
+      await page.goto(`/o/${shop.slug}/restores/${made.body.data.id}`);
+      const mayAct = role === 'member';
+      await page.getByRole('heading', { name: mayAct ? 'You can undo this' : 'This can be undone' }).waitFor();
+      expect(await page.getByRole('button', { name: /^Stop/ }).count(), role).toBe(mayAct ? 2 : 0);
+      expect(refused).toEqual([]);
+    }
+    release();
+    shop.firestore.control.clearFaults();
+    await untilEnded(dashboard.app, `/api/v1/backups/restore/${made.body.data.id}`, shop.as);
+  });
+
+  test('who may only look is asked for nothing by an empty organization, and reads who fills it', async () => {
+    const { app, visit } = all.dashboard;
+    const organization = await foundOrganization(app);
+    const { page } = await visit((await addMember(app, organization.id, 'viewer')).token);
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
+    const told = {
+      '': 'Members, admins and the owner connect projects.',
+      '/projects': 'Members, admins and the owner set that up.',
+      '/backups': 'Members, admins and the owner set that up.',
+      '/schedules': 'Members, admins and the owner set that up.',
+      '/storage': 'Admins and the owner set that up.',
+      '/webhooks': 'Admins and the owner set that up.',
+      '/restores': 'Members, admins and the owner restore.',
+      '/restores?tab=drills': 'No drill has run yet',
+      '/settings?tab=notifications': 'Owner and admins',
+    };
+    for (const [path, sentence] of Object.entries(told)) {
+      await page.goto(`/o/${organization.slug}${path}`);
+      await page.getByRole('main').getByText(sentence).waitFor();
+      const offers = page
+        .getByRole('main')
+        .locator('a, button')
+        .filter({ hasText: /connect|add|choose|begin|invite/i });
+      expect(await offers.allInnerTexts(), path).toEqual([]);
+    }
+    expect(refused).toEqual([]);
   });
 });

@@ -3,6 +3,10 @@ export const common = {
   whoMay: 'An admin or the owner can make you a member, who backs up, restores and sets schedules.',
   youAre: (role: string, organization: string) =>
     `You are ${/^[AEIO]/.test(role) ? 'an' : 'a'} ${role.toLowerCase()} of ${organization}.`,
+  setUpBy: {
+    member: 'Members, admins and the owner set that up.',
+    admin: 'Admins and the owner set that up.',
+  },
   canChange: (owner: string) => `${owner} (owner) can change that.`,
   backTo: (list: string) => `Go to ${list}`,
   product: 'Holdfast',

@@ -103,6 +103,7 @@ export const restores = {
   new: 'New restore',
   empty: 'Nothing was restored yet',
   emptyText: 'Find the document or the backup you want back; the restore begins there.',
+  emptyToLook: 'Members, admins and the owner restore. You can look inside every backup.',
   tabs: { label: 'Restores and drills', restores: 'Restores', drills: 'Drills' },
   drills: {
     title: 'Drills',
@@ -232,6 +233,7 @@ export const restore = {
           .filter(Boolean)
           .join(', '),
   undoTitle: 'You can undo this',
+  undoByOthers: 'This can be undone',
   undoText: (saved: number | null) =>
     saved === null
       ? 'What stood there before is kept in a safety backup.'

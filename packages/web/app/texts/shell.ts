@@ -128,13 +128,15 @@ export const signIn = {
 };
 
 export const invitation = {
-  title: 'You are invited',
+  title: 'Invitation',
   joinTitle: (organization: string) => `Join ${organization}`,
-  text: (by: string, role: string) => `${by} invites you as ${role}.`,
+  text: (by: string, role: string) => `${by} invites you as ${role.toLowerCase()}.`,
   leave: 'You can leave at any time.',
   signInFirst: (email: string) => `Sign in as ${email} to accept.`,
   accept: 'Accept the invitation',
   wrongEmail: (email: string, invited: string) => `You are signed in as ${email}. The invitation is for ${invited}.`,
+  already: (organization: string) => `You belong to ${organization} already. Nothing has changed.`,
+  open: (organization: string) => `Open ${organization}`,
   noToken: 'The link is not whole. Open it from the mail again.',
 };
 

@@ -18,7 +18,7 @@ export function NoProject({ icon, children }: { icon: LucideIcon; children: Reac
   );
   return (
     <Empty icon={icon} title={t.projects.noneConnected} action={connect}>
-      {children}
+      {children} {!canConnect && t.common.setUpBy.member}
     </Empty>
   );
 }

@@ -92,7 +92,7 @@ export function Page() {
         filteredEmpty={filter.empty}
         empty={
           <Empty icon={Database} title={t.projects.empty} action={connect}>
-            {t.projects.emptyText}
+            {canConnect ? t.projects.emptyText : t.common.setUpBy.member}
           </Empty>
         }
       >

@@ -1,6 +1,7 @@
 import type { ItemOf, Operations } from '@holdfast/contract';
 import { BadgeCheck, Download } from 'lucide-react';
 import { useAll, useList } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { List } from '../../components/list.tsx';
@@ -30,6 +31,7 @@ export function DrillList() {
     query: { limit: 50, ...(search.project ? { projectId: search.project } : {}) },
   });
   const paths = usePaths();
+  const canRun = useCan('member');
   const nameOf = (id: string) => projects.find((project) => project.id === id)?.name ?? id;
   return (
     <PageFrame
@@ -54,9 +56,11 @@ export function DrillList() {
             icon={BadgeCheck}
             title={t.restores.drills.empty}
             action={
-              <LinkButton kind="primary" to={paths.backups}>
-                {t.restores.drills.chooseBackup}
-              </LinkButton>
+              canRun && (
+                <LinkButton kind="primary" to={paths.backups}>
+                  {t.restores.drills.chooseBackup}
+                </LinkButton>
+              )
             }
           >
             {t.backups.drillHint}

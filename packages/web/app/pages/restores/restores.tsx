@@ -82,7 +82,7 @@ function RestoreList() {
             title={t.restores.empty}
             action={<LinkButton to={paths.find()}>{t.find.title}</LinkButton>}
           >
-            {t.restores.emptyText}
+            {canRestore ? t.restores.emptyText : t.restores.emptyToLook}
           </Empty>
         }
         filteredEmpty={(status || project || target) && <FilteredEmpty onClear={() => setSearch(cleared)} />}

@@ -51,7 +51,7 @@ export function UndoPanel({ restore }: { restore: Restore }) {
     <Panel tone="held">
       <h2 className="flex items-center gap-2 text-body font-semibold">
         <Undo2 size={17} aria-hidden className="text-held" />
-        {undoneBy ? t.restore.undone : undoOf ? t.restore.redoTitle : t.restore.undoTitle}
+        {titleOf(restore, canUndo)}
       </h2>
       <p className="mt-1 text-table text-ink2">
         {safetyBackupId === null ? t.restore.undoUnsaved : keptWords(safety.data, saved, zone)}
@@ -67,6 +67,12 @@ export function UndoPanel({ restore }: { restore: Restore }) {
       {isAsking && isOver && <UndoDialog restore={restore} onClose={() => setAsking(false)} />}
     </Panel>
   );
+}
+
+function titleOf({ undoneBy, undoOf }: Restore, canUndo: boolean): string {
+  if (undoneBy) return t.restore.undone;
+  if (!canUndo) return t.restore.undoByOthers;
+  return undoOf ? t.restore.redoTitle : t.restore.undoTitle;
 }
 
 /** What is kept, since when and where, as far as that is known. */

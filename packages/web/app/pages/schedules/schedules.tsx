@@ -45,7 +45,7 @@ export function Page() {
         filteredEmpty={filter.empty}
         empty={
           <Empty icon={CalendarClock} title={t.schedules.empty} action={add}>
-            {t.schedules.emptyText}
+            {canEdit ? t.schedules.emptyText : t.common.setUpBy.member}
           </Empty>
         }
       >

@@ -23,7 +23,7 @@ export function Notifications({ organization }: { organization: OrganizationDeta
   return (
     <Panel title={words.title}>
       <p className="text-table text-ink2">
-        {notifications === null ? words.who.teamHint : notifications.emails.join(', ') || words.who.nobody}
+        {notifications === null ? words.who.team : notifications.emails.join(', ') || words.who.nobody}
       </p>
     </Panel>
   );

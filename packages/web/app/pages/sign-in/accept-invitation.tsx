@@ -1,7 +1,7 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { useEffect } from 'react';
-import { useAct, useRead } from '../../api/calls.ts';
-import { Button } from '../../components/button.tsx';
+import { useAct, useAll, useRead } from '../../api/calls.ts';
+import { Button, LinkButton } from '../../components/button.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { pathsOf } from '../../paths.ts';
 import { t } from '../../texts/index.ts';
@@ -28,7 +28,17 @@ export function Page() {
   if (shown.error)
     return (
       <Frame title={t.invitation.title}>
-        <Problem error={shown.error} onRetry={() => show({ body: { token } })} />
+        <Problem
+          error={shown.error}
+          onRetry={() => show({ body: { token } })}
+          action={
+            me.data ? (
+              <LinkButton to="/">{t.common.goToOverview}</LinkButton>
+            ) : (
+              me.error?.status === 401 && <LinkButton to="/sign-in">{t.signIn.title}</LinkButton>
+            )
+          }
+        />
       </Frame>
     );
   return (
@@ -84,6 +94,7 @@ function Accept({ token, email, invitation }: { token: string; email: string; in
         <SignInFirst token={token} email={invitation.email} />
       </>
     );
+  if (accept.error?.code === 'ALREADY_MEMBER') return <Already name={invitation.organization.name} />;
   return (
     <>
       <p className="text-table text-ink3">{t.signIn.signedInAs(email)}</p>
@@ -96,6 +107,20 @@ function Accept({ token, email, invitation }: { token: string; email: string; in
         {t.invitation.accept}
       </Button>
       {accept.error && <Problem error={accept.error} />}
+    </>
+  );
+}
+
+/** An invitation says the name of its organization alone: where two have the same, the first page tells them apart. */
+function Already({ name }: { name: string }) {
+  const organizations = useAll('listOrganizations', {}, { everyMs: false }).rows ?? [];
+  const [own, another] = organizations.filter((organization) => organization.name === name);
+  return (
+    <>
+      <p role="alert">{t.invitation.already(name)}</p>
+      <LinkButton kind="primary" to={own && !another ? pathsOf(own.slug).overview : '/'}>
+        {t.invitation.open(name)}
+      </LinkButton>
     </>
   );
 }

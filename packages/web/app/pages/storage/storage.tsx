@@ -108,7 +108,7 @@ export function Page() {
         list={destinations}
         empty={
           <Empty icon={HardDrive} title={t.storage.empty} action={add}>
-            {t.storage.emptyText}
+            {canAdd ? t.storage.emptyText : t.common.setUpBy.admin}
           </Empty>
         }
       >

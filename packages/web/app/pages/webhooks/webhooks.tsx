@@ -81,7 +81,7 @@ export function Page() {
         filteredEmpty={filter.empty}
         empty={
           <Empty icon={WebhookIcon} title={t.webhooks.empty} action={add}>
-            {t.webhooks.emptyText}
+            {canEdit ? t.webhooks.emptyText : t.common.setUpBy.admin}
           </Empty>
         }
       >
