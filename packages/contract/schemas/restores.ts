@@ -144,7 +144,7 @@ const restoreOptions = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'Absent: whether the backup holds them, unless collections or documents are named. `true` is refused where it holds none.',
+      'Absent: whether the backup holds them, unless collections or documents are named, or it goes into another database of the same Google project, whose accounts are the same. `true` is refused where it holds none.',
     ),
   includeSubcollections: z
     .boolean()

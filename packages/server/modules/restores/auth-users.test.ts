@@ -34,6 +34,7 @@ beforeAll(async () => {
     projects: [
       { projectId: 'shop', databases: [{ databaseId: '(default)' }], users: people },
       { projectId: 'copy', databases: [{ databaseId: '(default)' }] },
+      { projectId: 'two', databases: [{ databaseId: '(default)' }, { databaseId: 'staging' }], users: people },
       { projectId: 'taken', databases: [{ databaseId: '(default)' }], users: [squatter] },
       { projectId: 'none', databases: [{ databaseId: '(default)' }] },
       { projectId: 'many', databases: [{ databaseId: '(default)' }] },
@@ -125,6 +126,29 @@ test('accounts of tenants are left out, and the backup says whose, or that it co
   google.control.setFaults([{ kind: 'permission_denied', path: '/tenants' }]);
   onTestFinished(() => google.control.setFaults([]));
   expect(await warnings()).toMatchObject([{ message: expect.stringContaining('identitytoolkit.tenants.list') }]);
+});
+
+test('a backup that is tried in the database beside leaves the accounts that both of them share, unless somebody says so', async () => {
+  const connection = { type: 'service_account', key: google.control.createServiceAccount('two') };
+  const connectTo = (databaseId: string) =>
+    post('/projects', { name: `two ${databaseId}`, sourceProjectId: 'two', databaseId, connection });
+  const [own, staging] = [await connectTo('(default)'), await connectTo('staging')];
+  const backUp = async () => {
+    const { id } = await post('/backups', { projectId: own.id, includeAuthUsers: true });
+    expect(await untilEnded(app, `/api/v1/backups/${id}`, as)).toMatchObject({ status: 'completed' });
+    return id;
+  };
+  const backupId = await backUp();
+  const { users } = google.control.state.projects.get('two')!;
+  users.set('/bob', { ...users.get('/bob')!, displayName: 'Changed since' });
+  const nameAfter = async (options: object) => {
+    const { id } = await post('/backups/restore', { backupId, targetProjectId: staging.id, options });
+    const done = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
+    expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed' });
+    return [done.includeAuthUsers, users.get('/bob')?.displayName];
+  };
+  expect(await nameAfter({})).toEqual([false, 'Changed since']);
+  expect(await nameAfter({ includeAuthUsers: true })).toEqual([true, undefined]);
 });
 
 test('accounts that are asked for and are in no backup are refused, and not called restored', async () => {

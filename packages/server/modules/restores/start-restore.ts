@@ -5,7 +5,7 @@ import { madeBefore } from '../../platform/made-before.ts';
 import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { backupStore, scopeOf } from '../backups/index.ts';
-import { type ProjectRow, projectStore } from '../projects/index.ts';
+import { databaseName, type ProjectRow, projectStore } from '../projects/index.ts';
 import { restoreSubject } from './audit-details.ts';
 import type { RestoresContext } from './context.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from './restore-store.ts';
@@ -23,7 +23,7 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   const what = await whatToRestore(context, organizationId, request);
   const row = await database.tenant(organizationId, async (transaction) => {
     const target = await targetOf(transaction, organizationId, request.targetProjectId, what.projectId);
-    const inserted = await restoreStore.insert(transaction, newRestore(context, caller, what, target.id, request));
+    const inserted = await restoreStore.insert(transaction, newRestore(context, caller, what, target, request));
     const { mergeMode, dryRun, deleteExtra, safetyBackup } = inserted;
     await context.audit.noteCaller(transaction, caller, {
       action: 'restore.created',
@@ -63,6 +63,8 @@ async function targetOf(
 interface RestoredThing extends Pick<NewRestore, 'backupId' | 'pointInTime' | 'items'> {
   projectId: string;
   hasAuthUsers: boolean;
+  /** Of the accounts it holds: those of the Google project of this database. */
+  database: string | null;
   /** What it covers, as far as the records know. */
   scope: Scope;
 }
@@ -73,18 +75,20 @@ async function whatToRestore(
   request: Request,
 ): Promise<RestoredThing> {
   const { database } = context.platform;
-  const none = { backupId: null, pointInTime: null, items: null, hasAuthUsers: false };
+  const none = { backupId: null, pointInTime: null, items: null, hasAuthUsers: false, database: null };
   if (request.items && request.options.includeAuthUsers)
     throw invalid('options.includeAuthUsers', 'is not for picked documents: restore accounts from one backup');
   if (request.items) return { ...none, ...(await basketOf(context, organizationId, request)) };
   if (request.backupId !== undefined) {
-    const backup = await database.tenant(organizationId, (transaction) =>
-      completedBackup(transaction, organizationId, request.backupId!),
-    );
-    const { projectId, includeAuthUsers: hasAuthUsers } = backup;
+    const { backup, own } = await database.tenant(organizationId, async (transaction) => {
+      const found = await completedBackup(transaction, organizationId, request.backupId!);
+      return { backup: found, own: await projectStore.findKept(transaction, organizationId, found.projectId) };
+    });
+    const { projectId, imported, includeAuthUsers: hasAuthUsers } = backup;
     if (request.options.includeAuthUsers && !hasAuthUsers)
       throw invalid('options.includeAuthUsers', 'is not for this backup: it holds no accounts');
-    return { ...none, backupId: backup.id, projectId, hasAuthUsers, scope: scopeOf(backup) };
+    const of = imported?.ofDatabase ?? (own ? databaseName(own) : null);
+    return { ...none, backupId: backup.id, projectId, hasAuthUsers, database: of, scope: scopeOf(backup) };
   }
   const project = await database.tenant(organizationId, (transaction) =>
     projectStore.get(transaction, organizationId, request.projectId ?? ''),
@@ -152,11 +156,20 @@ async function completedBackup(transaction: Transaction, organizationId: string,
   );
 }
 
+/**
+ * With everything of a backup come its accounts. Databases of one Google project share theirs, though: those that people sign in
+ * with today are not set back because somebody tries a backup in the database beside.
+ */
+function bringsAccounts({ hasAuthUsers, database }: RestoredThing, target: ProjectRow): boolean {
+  const isBeside = database?.startsWith(`projects/${target.sourceProjectId}/`) && database !== databaseName(target);
+  return hasAuthUsers && !isBeside;
+}
+
 function newRestore(
   context: RestoresContext,
   caller: Caller,
   what: RestoredThing,
-  targetProjectId: string,
+  target: ProjectRow,
   request: Request,
 ): NewRestore {
   const { clock, ids } = context.platform;
@@ -185,14 +198,14 @@ function newRestore(
     pointInTime,
     items,
     projectId,
-    targetProjectId,
+    targetProjectId: target.id,
     status: 'pending',
     phase: 'Initializing',
     mergeMode: options.mergeMode,
     dryRun: options.dryRun,
     collections,
     documentPaths,
-    includeAuthUsers: options.includeAuthUsers ?? (what.hasAuthUsers && !documentPaths && !collections),
+    includeAuthUsers: options.includeAuthUsers ?? (bringsAccounts(what, target) && !documentPaths && !collections),
     includeSubcollections: takesSubcollections,
     takesBelow,
     ...(takesBelow ? { epoch: 0, belowEpoch: 0 } : {}),
