@@ -111,9 +111,8 @@ async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<Guard
   for await (const { entry, isExtra } of joinNames(view, selection, there, signal)) {
     if (!isExtra || entry === undefined) continue;
     const version = versionOf(entry);
-    // Also what was saved before may have come after the beginning, where saving failed at first.
+    // What was saved before may have come after the beginning too, where saving failed at first.
     const isTheirs = began !== undefined && isAfter(version, began);
-    if (isTheirs && !before) continue;
     builder.add(
       recordKind.delete,
       entry.path,

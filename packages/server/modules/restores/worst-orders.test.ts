@@ -138,24 +138,27 @@ test('a restore can be taken back by what it saved after its project was disconn
   await elsewhere.terminate();
 });
 
-test('what was made after a restore began is nobody else’s, also when it fails before it saved anything and is resumed', async () => {
-  await fill({ 'users/ada': { n: 1 } });
-  const backupId = await bench.backUp();
-  await fill({ 'users/old': { n: 1 } });
-  const manifest = join(bench.app.folder, 'storage', bench.as.organizationId, 'backups', backupId, 'manifest');
-  await rename(manifest, `${manifest}-away`);
-  const failed = await run('', { backupId, options: { deleteExtra: true } });
-  expect(failed).toMatchObject({ status: 'failed', safetyBackupId: null });
-  await rename(`${manifest}-away`, manifest);
-  await fill({ 'users/new': { n: 1 } });
-  const resumed = await run(`/${failed.id}/resume`);
-  expect(resumed, JSON.stringify(resumed.error)).toMatchObject({
-    status: 'completed',
-    documentsDeleted: 1,
-    conflicts: 1,
-  });
-  expect(Object.keys(await contents())).toEqual(['users/ada', 'users/new']);
-});
+test.each([true, false])(
+  'what was made after a restore began is nobody else’s, also when it fails before it saved anything and is resumed (safety backup %s)',
+  async (safetyBackup) => {
+    await fill({ 'users/ada': { n: 1 } });
+    const backupId = await bench.backUp();
+    await fill({ 'users/old': { n: 1 } });
+    const manifest = join(bench.app.folder, 'storage', bench.as.organizationId, 'backups', backupId, 'manifest');
+    await rename(manifest, `${manifest}-away`);
+    const failed = await run('', { backupId, options: { deleteExtra: true, safetyBackup } });
+    expect(failed).toMatchObject({ status: 'failed', safetyBackupId: null });
+    await rename(`${manifest}-away`, manifest);
+    await fill({ 'users/new': { n: 1 } });
+    const resumed = await run(`/${failed.id}/resume`);
+    expect(resumed, JSON.stringify(resumed.error)).toMatchObject({
+      status: 'completed',
+      documentsDeleted: 1,
+      conflicts: 1,
+    });
+    expect(Object.keys(await contents())).toEqual(['users/ada', 'users/new']);
+  },
+);
 
 test('the days in which a restore can be undone begin at its end, however late it was resumed', async () => {
   await fill({ 'users/ada': { n: 1 } });
