@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { expect, vi } from 'vitest';
 import type { TestApp } from '../../server/testing/test-app.ts';
 import { startDashboard, type TestDashboard } from './browser.ts';
@@ -20,6 +21,25 @@ export async function openEveryPage(): Promise<EveryPage> {
     await shop.close();
   };
   return { dashboard, shop, paths, close };
+}
+
+const nowhere = 'There is nothing at this address';
+
+/**
+ * Goes to a page without loading the dashboard again, which costs four times the processor's time. The way leads over an
+ * address that nothing has, so that what is looked at afterwards is not the page before.
+ */
+export async function goInside(page: Page, slug: string, path: string): Promise<void> {
+  const lost = page.getByRole('heading', { level: 1, name: nowhere });
+  await go(page, `/o/${slug}/nowhere`);
+  await lost.waitFor({ state: 'attached' });
+  await go(page, `/o/${slug}${path}`);
+  await lost.waitFor({ state: 'detached' });
+  await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+}
+
+function go(page: Page, address: string): Promise<unknown> {
+  return page.evaluate(`history.pushState(null, '', ${JSON.stringify(address)})`);
 }
 
 async function furnish(app: TestApp): Promise<{ shop: Shop; paths: string[] }> {

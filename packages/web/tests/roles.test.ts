@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilEnded } from '../../server/testing/protected-project.ts';
 import { addMember, foundOrganization } from '../../server/testing/team.ts';
 import { hasChromium } from '../testing/browser.ts';
-import { type EveryPage, openEveryPage } from '../testing/every-page.ts';
+import { type EveryPage, goInside, openEveryPage } from '../testing/every-page.ts';
 
 describe.skipIf(!hasChromium)('whatever the role', () => {
   let all: EveryPage;
@@ -23,11 +23,17 @@ describe.skipIf(!hasChromium)('whatever the role', () => {
       page.on('response', (response) => {
         if (response.status() === 403) found.push(`${path}: refused ${response.request().method()} ${response.url()}`);
       });
-      for (path of paths) {
-        await page.goto(`/o/${shop.slug}${path}`);
-        await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+      const look = async () => {
         await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
         for (const alert of await page.getByRole('alert').allInnerTexts()) found.push(`${path}: ${alert}`);
+      };
+      path = '/nothing';
+      await page.goto(`/o/${shop.slug}${path}`);
+      await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+      await look();
+      for (path of paths.filter((other) => other !== '/nothing')) {
+        await goInside(page, shop.slug, path);
+        await look();
       }
       expect(found).toEqual([]);
     },
