@@ -30,6 +30,7 @@ const shardsCachedMax = 4;
 
 /** One backup, opened: its manifest checked, its segments at hand. */
 export class BackupReader implements Layer {
+  /** Where its manifest was read; the rest is looked for there first. */
   readonly store: BlobStore;
   readonly body: ManifestBody;
   /** The manifest's identity, which an increment names as its parent. */
@@ -76,7 +77,8 @@ export class BackupReader implements Layer {
       throw damaged(backupId, 'contradicts its head');
     assertOrdered(backupId, body.segments);
     const context = { ownerId: backupId, dataKey, database: body.database };
-    const stores = [store, ...otherStores] as const;
+    // A place that is away is not asked again for every segment, each time with all its patience.
+    const stores = [from, ...[store, ...otherStores].filter((one) => one !== from)] as const;
     return new BackupReader(stores, codec, body, await object.bodySha256(), context, clear.envelope);
   }
 

@@ -7,5 +7,7 @@ export interface RestoreSource {
   readers: readonly BackupReader[];
   /** What the view covers. */
   scope: Scope;
+  /** The destination that a backup was read from. */
+  readFrom?: string;
   close(): Promise<void>;
 }

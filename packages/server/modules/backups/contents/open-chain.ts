@@ -8,6 +8,8 @@ import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 
 export interface OpenedChain {
   readers: BackupReader[];
+  /** The destination it is read from; what is damaged there comes from the others. */
+  readFrom: string;
   close(): Promise<void>;
 }
 
@@ -82,8 +84,8 @@ async function keepingUse(
 ): Promise<OpenedChain> {
   const release = await database.useLocks.hold([backupId]);
   try {
-    const { readers, close } = await open();
-    return { readers, close: () => close().finally(release) };
+    const opened = await open();
+    return { ...opened, close: () => opened.close().finally(release) };
   } catch (error) {
     await release();
     throw error;
@@ -130,17 +132,18 @@ async function openIn(
   const store = await context.stores.open(places[0], options);
   const others = await openOthers(context, places.slice(1), options);
   const closeStores = async () => {
-    for (const one of [store, ...others]) await one.close();
+    for (const one of [store, ...others.keys()]) await one.close();
   };
   const usesOf = (id: string) => places.map((place) => useOf(id, place.id));
   const release = await useLocks.hold(usesOf(backupId));
   try {
-    const opening = { store, otherStores: others, backupId, keys, codec: context.engine.codec, signal };
+    const opening = { store, otherStores: [...others.keys()], backupId, keys, codec: context.engine.codec, signal };
     const readers = options.alone ? [await BackupReader.open(opening)] : await openChain(opening);
     const parents = readers.slice(0, -1).flatMap((reader) => usesOf(reader.backupId));
     const releaseParents = parents.length > 0 ? await useLocks.hold(parents) : async () => undefined;
     return {
       readers,
+      readFrom: others.get(readers.at(-1)!.store)?.id ?? places[0].id,
       close: async () => {
         await Promise.all([release(), releaseParents()]);
         await closeStores();
@@ -158,9 +161,10 @@ async function openOthers(
   context: BackupsContext,
   places: readonly DestinationRow[],
   options: OpenChainOptions,
-): Promise<BlobStore[]> {
-  const opening = places.map((place) => context.stores.open(place, options));
-  return (await Promise.allSettled(opening)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+): Promise<Map<BlobStore, DestinationRow>> {
+  const opening = places.map(async (place) => [await context.stores.open(place, options), place] as const);
+  const opened = await Promise.allSettled(opening);
+  return new Map(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
 }
 
 /** The record says that the backup is there; a missing manifest is damage, not a wrong address. */

@@ -64,6 +64,7 @@ export async function basketView(
   const documents = new Map<string, Uint8Array>();
   const missing: string[] = [];
   let database = '';
+  let readFrom: string | undefined;
   for (const [, picked] of Map.groupBy(items, ({ backupId, pointInTime }) => backupId ?? pointInTime)) {
     const { backupId, pointInTime } = picked[0]!;
     const source = backupId
@@ -71,6 +72,7 @@ export async function basketView(
       : await openMoment(context, row, pointInTime!, signal);
     try {
       database = source.view.database;
+      readFrom ??= source.readFrom;
       for (const { path } of picked) {
         const bytes = await source.view.get(path, { signal });
         if (bytes) documents.set(path, bytes);
@@ -87,6 +89,7 @@ export async function basketView(
     view: new BasketView(database, documents),
     readers: [],
     scope,
+    ...(readFrom === undefined ? {} : { readFrom }),
     close: async () => undefined,
   };
 }

@@ -9,9 +9,9 @@ export async function openBackup(
   backupId: string,
   signal: AbortSignal,
 ): Promise<RestoreSource> {
-  const { readers, close } = await context.backups.openChainOf(organizationId, backupId, signal);
+  const { readers, readFrom, close } = await context.backups.openChainOf(organizationId, backupId, signal);
   const view = viewOfChain(readers);
-  return { view, readers, scope: view.body?.scope ?? wholeDatabase, close };
+  return { view, readers, scope: view.body?.scope ?? wholeDatabase, readFrom, close };
 }
 
 /** A project's past at an instant; refused with both neighbours where nothing reaches it. */

@@ -117,7 +117,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     await meter.save({ scope });
     await cutRanges(context, meter, measured.borders);
     await meter.useJournal(await journalSeal(context, row));
-    const before = await saveBefore(context, meter, { scope, measured }, signal);
+    const before = await saveBefore(context, meter, { scope, measured, readFrom: source.readFrom }, signal);
     try {
       await meter.setPhase('Restoring');
       const work = { context, meter, firestore, scope, view: source.view, before: before?.view, signal };

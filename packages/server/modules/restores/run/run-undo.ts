@@ -36,7 +36,8 @@ export async function runUndo(
     }
     const undone = await tellUnheard(context, ended, unheard);
     await meter.useJournal(await journalSeal(context, row));
-    const before = await saveBefore(context, meter, { scope: undone.scope!, measured }, signal);
+    const saved = { scope: undone.scope!, measured, readFrom: former?.readFrom };
+    const before = await saveBefore(context, meter, saved, signal);
     await before?.close();
     await meter.setPhase('Restoring');
     await undoDocuments({ context, meter, firestore, undone, former: former?.view, signal }).catch(asLost);

@@ -23,7 +23,7 @@ export function overwrites(row: Pick<RestoreRow, 'mergeMode' | 'deleteExtra'>): 
 export async function saveBefore(
   context: RestoresContext,
   meter: RestoreMeter,
-  { scope, measured }: { scope: Scope; measured: Measured },
+  { scope, measured, readFrom }: { scope: Scope; measured: Measured; readFrom: string | undefined },
   signal: AbortSignal,
 ): Promise<RestoreSource | undefined> {
   const { row, target } = meter.work;
@@ -33,7 +33,7 @@ export async function saveBefore(
     (await usableSafetyBackup(context, row)) ??
     (await context.backups.startSafetyBackup(row.organizationId, target, {
       restoreId: row.id,
-      storageDestinationId: await destinationOf(context, row),
+      storageDestinationId: readFrom ?? (await destinationOf(context, row)),
       scope: few ? documentsScope(few) : scope,
       includeAuthUsers: row.includeAuthUsers,
     }));
@@ -63,7 +63,10 @@ export async function openFormer(
     : openBackup(context, undone.organizationId, undone.safetyBackupId, signal);
 }
 
-/** Where the restored data lies, what it replaces goes too; an undo may outlive that data. */
+/**
+ * What is replaced goes where the data that replaces it was read from: of several places one may be away. This is for what was
+ * read from no one place; an undo may outlive the data.
+ */
 async function destinationOf(context: RestoresContext, row: RestoreRow): Promise<string> {
   const { organizationId } = row;
   const asked = row.undoOf === null ? row : await undoneBy(context, row, row.undoOf);

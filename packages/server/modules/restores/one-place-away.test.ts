@@ -1,0 +1,44 @@
+import { type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
+import { contentsOf } from '../../testing/firestore-contents.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
+
+/** A second destination is for the day on which the first is gone. */
+let s3: S3Sandbox;
+let bench: BackupBench;
+beforeAll(async () => {
+  bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
+  s3 = await startS3Sandbox({ buckets: ['backups'] });
+});
+afterAll(async () => {
+  await s3.stop();
+  await bench.close();
+});
+
+async function restore(path: string, body: object) {
+  const started = await bench.app.request('POST', `/api/v1/backups/restore${path}`, { ...bench.as, body });
+  expect(started.status, started.text).toBe(202);
+  const done = await untilEnded(bench.app, `/api/v1/backups/restore/${started.body.data.id}`, bench.as);
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed' });
+  return done;
+}
+
+test('while the first destination is away a backup is restored from the second, and that is undone', async () => {
+  const second = bench.shop.destinationId;
+  await bench.startOver();
+  const backupId = await bench.backUp({ storageDestinationIds: [await bench.addBucket(s3), second] });
+  const held = await contentsOf(bench.firestore);
+  await bench.firestore.doc('users/ada').set({ n: 2 });
+  const before = await contentsOf(bench.firestore);
+  s3.faults.set({ errorRate: 1 });
+  const done = await restore('', { backupId });
+  expect(await contentsOf(bench.firestore)).toEqual(held);
+  expect(await bench.get(`/backups/${done.safetyBackupId}`)).toMatchObject({
+    copies: [{ storageDestinationId: second, status: 'completed' }],
+  });
+  expect(await restore(`/${done.id}/undo`, {})).toMatchObject({ conflicts: 0 });
+  expect(await contentsOf(bench.firestore)).toEqual(before);
+  await restore('', { items: [{ backupId, path: 'users/ada' }] });
+  expect(await contentsOf(bench.firestore)).toEqual(held);
+}, 120_000);
