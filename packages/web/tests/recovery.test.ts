@@ -1,6 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { untilEnded } from '../../server/testing/protected-project.ts';
 import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
@@ -278,6 +280,28 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await versions.nth(0).getByText('1 changed: n').waitFor();
     expect(await versions.nth(12).textContent()).toContain('Created ·');
     await says(12, 'Created with 1 field');
+    await page.setViewportSize(desktop);
+  });
+
+  test('on a phone the button that restores one document and the undo of a restore are in sight at once', async () => {
+    const { page } = owner;
+    const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
+    const backupId = full.body.data.at(-1).id;
+    const made = await dashboard.app.request('POST', '/api/v1/backups/restore', {
+      ...shop.as,
+      body: { backupId, documentIds: ['bikes/B-0'] },
+    });
+    await untilEnded(dashboard.app, `/api/v1/backups/restore/${made.body.data.id}`, shop.as);
+    await page.setViewportSize(phone);
+    const inSight = async (button: Locator) => {
+      await button.waitFor();
+      const [box, bar] = [await button.boundingBox(), await page.getByRole('navigation').last().boundingBox()];
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
+    };
+    await page.goto(`/o/${shop.slug}/restores/${made.body.data.id}`);
+    await inSight(page.getByRole('button', { name: 'Undo…' }));
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&documents=bikes/B-0`);
+    await inSight(page.getByRole('button', { name: 'Restore 1 document' }));
     await page.setViewportSize(desktop);
   });
 

@@ -233,6 +233,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     const made = await dashboard.app.request('POST', '/api/v1/projects', { ...shop.as, body });
     await page.goto(`/o/${shop.slug}/time`);
     await page.getByText('Can be reached', { exact: true }).waitFor();
+    await page.getByRole('slider').last().getByText('now', { exact: true }).waitFor();
     await page.getByLabel('Project').selectOption('Newer');
     await page.getByRole('heading', { name: 'Point-in-time recovery is off' }).waitFor();
     await dashboard.app.request('DELETE', `/api/v1/projects/${made.body.data.id}`, shop.as);

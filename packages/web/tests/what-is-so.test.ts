@@ -56,7 +56,10 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     await page.getByRole('link', { name: 'Do it for real…' }).click();
     await page.getByRole('heading', { name: 'How', level: 2 }).waitFor();
     expect(await page.getByRole('radio', { name: /^Only what is missing/ }).isChecked()).toBe(true);
+    await page.getByText('Then this restore can be undone.').waitFor();
     await page.getByRole('complementary').getByText('Staging', { exact: true }).waitFor();
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&step=how`);
+    await page.getByText('Every collection in it becomes exactly what it was.').waitFor();
     // What the questions cannot ask is not offered as if they did.
     const narrow = await restore({ collections: ['bikes'], options: { dryRun: true, includeSubcollections: false } });
     await page.goto(`/o/${shop.slug}/restores/${narrow.id}`);

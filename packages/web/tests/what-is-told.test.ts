@@ -88,6 +88,9 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     await shop.backUp();
     await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/odd/turned`);
     await page.getByRole('row', { name: /U\+202E ?override/ }).waitFor();
+    // The moment is what tells backups apart, and the column is narrow.
+    const inside = page.getByRole('combobox', { name: 'Inside this backup' }).locator('option').first();
+    await expect.poll(() => inside.textContent()).toMatch(/^\d+ \w+ \d\d:\d\d$/);
     const [value] = await page.getByRole('cell').filter({ hasText: 'U+202E' }).allInnerTexts();
     expect(value?.replaceAll(/\s/g, '')).toContain('"aU+202Eb"');
   });

@@ -34,7 +34,8 @@ export function RecoveryKitBar() {
     >
       <LifeBuoy size={16} aria-hidden className="shrink-0 text-held" />
       <p className="min-w-0 flex-1 text-ink2">
-        <b className="font-medium text-ink">{t.shell.kit.title}</b> {t.shell.kit.text}
+        <b className="font-medium text-ink">{t.shell.kit.title}</b>{' '}
+        <span className="max-sm:hidden">{t.shell.kit.text}</span>
       </p>
       <FormProblem error={take.error} />
       <Button busy={take.isPending} onClick={() => take.mutate({})}>

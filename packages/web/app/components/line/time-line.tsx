@@ -36,6 +36,8 @@ const barsHeight = 56;
 const axisHeight = 24;
 /** Half of the widest word below the line. */
 const tickRoomPx = 30;
+/** For the word beside the line of this moment. */
+const nowRoomPx = 36;
 
 /** Any stretch of time in the one drawing: what can be reached, what happened, and the chosen moment. */
 export function TimeLine(props: TimeLineProps) {
@@ -108,7 +110,14 @@ export function TimeLine(props: TimeLineProps) {
         <Names points={points} x={x} width={width} />
       </g>
       {isInside(nowMs) && !points.some(({ kind }) => kind === 'now') && (
-        <path d={`M${nowX} 2V${height - axisHeight}`} className="stroke-ink" strokeWidth="1.5" />
+        <>
+          <path d={`M${nowX} 2V${height - axisHeight}`} className="stroke-ink" strokeWidth="1.5" />
+          {width - nowX > nowRoomPx && (
+            <text x={nowX + 6} y="11" fontSize="12" fontWeight="600" className="fill-ink">
+              {t.common.now}
+            </text>
+          )}
+        </>
       )}
       {ticks.map((tick) => (
         <text key={tick.atMs} x={x(tick.atMs)} y={height - 6} textAnchor="middle" className="fill-ink2" fontSize="12">

@@ -39,9 +39,7 @@ export function Page() {
   ]);
   return (
     <div className={`grid flex-1 ${isWide ? 'grid-cols-[210px_minmax(0,1fr)]' : ''}`}>
-      {isWide && (
-        <Neighbours key={projectId} projectId={projectId} projectName={project.data?.name ?? ''} path={path} />
-      )}
+      {isWide && <Neighbours key={projectId} projectId={projectId} path={path} />}
       <div className={`flex min-w-0 flex-col ${isWide ? 'col-start-2' : ''}`}>
         {!versions.versions && !versions.error && <Skeleton />}
         {versions.error && <Problem error={versions.error} onRetry={versions.retry} />}

@@ -16,12 +16,11 @@ const shownDocuments = 14;
 
 interface NeighboursProps {
   projectId: string;
-  projectName: string;
   path: string;
 }
 
 /** Where the document lies: the backup that is looked into, its collections, and documents whose ids begin alike. */
-export function Neighbours({ projectId, projectName, path }: NeighboursProps) {
+export function Neighbours({ projectId, path }: NeighboursProps) {
   const zone = useZone();
   const { backup: newest, backups } = useNewestBackup(projectId);
   const [chosenId, setChosenId] = useState<string>();
@@ -39,7 +38,7 @@ export function Neighbours({ projectId, projectName, path }: NeighboursProps) {
         >
           {backups?.map((backup) => (
             <option key={backup.id} value={backup.id}>
-              {projectName}, {formatDay(momentOf(backup), zone)} {formatHour(momentOf(backup), zone)}
+              {formatDay(momentOf(backup), zone)} {formatHour(momentOf(backup), zone)}
             </option>
           ))}
         </select>

@@ -296,7 +296,7 @@ export function HowStep({ plan, onDone }: StepProps) {
         {canRemove && (
           <Checkbox
             label={t.newRestore.deleteExtra}
-            hint={t.newRestore.deleteExtraHint}
+            hint={t.newRestore.deleteExtraHint[plan.collections.length > 0 ? 'some' : 'all']}
             checked={extra}
             onChange={(event) => {
               setExtra(event.target.checked);
@@ -306,7 +306,7 @@ export function HowStep({ plan, onDone }: StepProps) {
         )}
         <Checkbox
           label={t.newRestore.safety}
-          hint={safety ? t.newRestore.safetyOn : t.newRestore.safetyOff}
+          hint={safety ? t.newRestore.safetyHint : t.newRestore.safetyOff}
           checked={safety}
           onChange={(event) => {
             setSafety(event.target.checked);

@@ -138,21 +138,19 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
   const sentence = isExact ? t.newRestore.exactly : t.newRestore.comesBack[plan.mode];
   return (
     <div className="flex flex-col gap-5">
-      <header>
-        <div className="flex flex-wrap items-center gap-x-3">
-          <CircleCheck size={20} aria-hidden className="text-held" />
-          <h2 className="text-page font-semibold">
-            {total === 0 ? t.newRestore.previewNothing : t.newRestore.previewTitle}
-          </h2>
-          <span className="ml-auto text-meta text-ink3">
-            {job.completedAt && t.newRestore.finished(formatClock(job.completedAt, zone))}{' '}
-            <button type="button" onClick={onAgain} className="touch font-medium text-held hover:underline">
-              {t.newRestore.runAgain}
-            </button>
-          </span>
-        </div>
+      <header className="flex flex-wrap items-center gap-x-3">
+        <CircleCheck size={20} aria-hidden className="text-held" />
+        <h2 className="text-page font-semibold">
+          {total === 0 ? t.newRestore.previewNothing : t.newRestore.previewTitle}
+        </h2>
+        <span className="ml-auto text-meta text-ink3 max-md:order-last max-md:mt-1 max-md:ml-0 max-md:w-full">
+          {job.completedAt && t.newRestore.finished(formatClock(job.completedAt, zone))}{' '}
+          <button type="button" onClick={onAgain} className="touch font-medium text-held hover:underline">
+            {t.newRestore.runAgain}
+          </button>
+        </span>
         {words.moment && (
-          <p className="break-words pl-8 text-ink2 max-md:pl-0">
+          <p className="w-full break-words pl-8 text-ink2 max-md:pl-0">
             {sentence(
               words.which === t.newRestore.all ? t.restores.everything : words.which,
               words.target,
@@ -171,7 +169,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
           <Irreversible of={job} />
         </Panel>
       )}
-      <dl className="grid gap-4 text-table sm:grid-cols-3">
+      <dl className="grid grid-cols-2 gap-4 text-table sm:grid-cols-3">
         <div>
           <dt className="text-meta text-ink3">{t.newRestore.takes}</dt>
           <dd>
@@ -188,7 +186,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
             <span className="block text-ink2">{t.newRestore.spent(spent.reads, spent.writes, spent.deletes)}</span>
           </dd>
         </div>
-        <div>
+        <div className="max-sm:col-span-2">
           <dt className="text-meta text-ink3">{t.newRestore.canUndo}</dt>
           <dd>
             <b className="font-medium">{plan.safety ? t.newRestore.canUndoYes : t.newRestore.canUndoNo}</b>

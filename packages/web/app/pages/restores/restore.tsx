@@ -91,8 +91,8 @@ function Shown({ restore }: { restore: Restore }) {
           {restore.dryRun && restore.preview && <PreviewCounts preview={restore.preview} />}
           <Phases restore={restore} times={phases} />
         </div>
-        <div className="flex min-w-0 flex-col gap-4">
-          {!restore.dryRun && <UndoPanel restore={restore} />}
+        <div className="flex min-w-0 flex-col gap-4 max-lg:contents">
+          <div className="empty:hidden max-lg:order-first">{!restore.dryRun && <UndoPanel restore={restore} />}</div>
           {running && !restore.dryRun && <WritesChart samples={samples} />}
           {!restore.dryRun && !isRefusedWhole(restore) && <FailuresPanel restore={restore} />}
           <FactsPanel restore={restore} undone={undone} nameOf={nameOf} />
