@@ -221,6 +221,20 @@ test('while its organization is deleted nothing is captured or compacted; recove
   expect(await usersAt(bench, await captured())).toContain('users/meanwhile');
 });
 
+test('where the source cannot be opened any more, the manifest follows a rotation all the same', async () => {
+  await owner.query("update projects set connection_type = 'oauth'");
+  await call('POST', '/organizations/current/encryption-key/rotate', {});
+  const isWritten = async () => (await one('select manifest_written from pitr_logs')).manifest_written;
+  await vi.waitUntil(isWritten, { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).error?.code === 'SOURCE_AUTH_ERROR', {
+    timeout: 30_000,
+    interval: 100,
+  });
+  await owner.query("update projects set connection_type = 'emulator'");
+  await owner.query('update pitr_logs set retry_at = null');
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+});
+
 test('switched off, its key is wrapped anew by a rotation and the manifest in the bucket follows', async () => {
   await call('POST', pitrPath('/disable'), {});
   const at = (await shown()).coveredTo;

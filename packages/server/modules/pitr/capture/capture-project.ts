@@ -21,10 +21,11 @@ import type { PitrContext } from '../context.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
 import { writeManifestOnce } from '../log-manifest.ts';
 import { openPast } from '../past/open-past.ts';
-import { type Lease, type LogRow, pitrStore } from '../pitr-store.ts';
+import { type Lease, type LogRow, pitrStore, type SegmentRow } from '../pitr-store.ts';
 import { ensureBaseOf } from '../upkeep/upkeep.ts';
-import { appendBatch } from './append-batch.ts';
+import { type Appender, appendBatch } from './append-batch.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
+import { proveEnd } from './prove-end.ts';
 
 const namesPerBatch = 2_000;
 
@@ -41,7 +42,7 @@ export async function captureProject(
   lease: Lease,
   { ending, signal }: CaptureSignals,
 ): Promise<void> {
-  const { platform, sources } = context.backups;
+  const { platform } = context.backups;
   const found = await platform.database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.lockLease(transaction, organizationId, lease);
     const organization = await context.backups.organizations.active(transaction, organizationId);
@@ -51,14 +52,34 @@ export async function captureProject(
     return row && project ? { row, project, last } : undefined;
   });
   if (!found?.row.enabled) throw new Superseded('the lease is gone');
-  const { row, project, last } = found;
-  const log = await openLog(context, row);
+  const log = await openLog(context, found.row);
+  try {
+    // Before the source is asked: where it is gone for good, a new key must still open what was captured of it.
+    await writeManifestOnce(context, found.row, log, signal);
+    await follow(context, { ...found, organizationId, lease }, log, { ending, signal });
+  } finally {
+    await log.close();
+  }
+}
+
+interface Captured extends Appender {
+  readonly row: LogRow;
+  readonly last: SegmentRow | undefined;
+}
+
+async function follow(
+  context: PitrContext,
+  { row, last, ...appender }: Captured,
+  log: OpenedLog,
+  { ending, signal }: CaptureSignals,
+): Promise<void> {
+  const { platform, sources } = context.backups;
+  const { organizationId, project } = appender;
   const firestore = await sources.open(project);
   let readsBefore = 0;
   try {
     requireSameDatabase(firestore, row);
     await noteSourceKeeps(context, row, firestore, signal);
-    await writeManifestOnce(context, row, log, signal);
     const quietFrom = last?.coveredThrough ?? row.startedFrom;
     const writer = new LogWriter({
       store: log.store,
@@ -72,16 +93,17 @@ export async function captureProject(
     for await (const batch of batchesOf(context, { row, firestore, ending, signal })) {
       const segment = await writer.append(batch);
       const reads = firestore.source.usage.documentsRead;
-      await appendBatch(context, { organizationId, lease, project }, batch, segment, reads - readsBefore);
+      await appendBatch(context, appender, batch, segment, reads - readsBefore);
       // Where no base leads over the gap, the next one is not waited for.
       if (batch.gap && (await ensureBaseOf(context, { organizationId, projectId: project.id })))
-        await admitBackups(context.backups.platform);
+        await admitBackups(platform);
       readsBefore = reads;
     }
+    await proveEnd(context, appender, firestore, writer, signal);
   } finally {
     const reads = firestore.source.usage.documentsRead - readsBefore;
     const note = platform.database.tenant(organizationId, (transaction) => pitrStore.addReads(transaction, row, reads));
-    await Promise.allSettled([note, firestore.close(), log.close()]);
+    await Promise.allSettled([note, firestore.close()]);
   }
 }
 
