@@ -61,6 +61,11 @@ export function useOfLog(logId: string, destinationId: string): string {
   return `${logId} in ${destinationId}`;
 }
 
+/** How the removal of a log from one destination is called: a migration into it waits until it is over. */
+export function removalOfLog(logId: string, destinationId: string): string {
+  return `removal of ${useOfLog(logId, destinationId)}`;
+}
+
 /** The same for a store that somebody has opened. */
 export async function readerOf(context: PitrContext, row: LogRow, store: BlobStore): Promise<LogReader> {
   const { keys, platform } = context.backups;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BlobStore,
   EngineError,
@@ -7,15 +8,17 @@ import {
   logPrefix,
   type PutOptions,
 } from '@holdfast/engine';
+import { isUnused } from '../../../platform/database/use-locks.ts';
 import { dayMs, later, minuteMs } from '../../../platform/durations.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
-import { readerOf } from '../log-access.ts';
+import { readerOf, removalOfLog, useOfLog } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Nobody captures while the last objects are copied; the lease is free again after this long in any case. */
 const pauseMs = 5 * minuteMs;
+const lookEveryMs = 500;
 
 /**
  * Logs follow their bases. Each is copied while it is being written, then capture pauses for the rest of it, and its record
@@ -35,7 +38,7 @@ export async function migrateLogs(context: PitrContext, run: TaskRun): Promise<T
     const to = await stores.open(target);
     try {
       let bytes = 0;
-      for (const row of rows) bytes += await moveLog(context, row, { from, to, destination, target, signal });
+      for (const row of rows) bytes += await moveAlone(context, row, { from, to, destination, target, signal });
       return { bytes };
     } finally {
       await to.close();
@@ -51,6 +54,21 @@ interface Move {
   destination: DestinationRow;
   target: DestinationRow;
   signal: AbortSignal;
+}
+
+/** What an earlier move has left in the target may still be on its way out: it would take along what is brought back now. */
+async function moveAlone(context: PitrContext, row: LogRow, move: Move): Promise<number> {
+  const { database } = context.backups.platform;
+  const { organizationId, logId } = row;
+  const release = await database.useLocks.hold([useOfLog(logId, move.target.id)]);
+  try {
+    const isQuiet = () =>
+      database.tenant(organizationId, (transaction) => isUnused(transaction, removalOfLog(logId, move.target.id)));
+    while (!(await isQuiet())) await sleep(lookEveryMs, undefined, { signal: move.signal });
+    return await moveLog(context, row, move);
+  } finally {
+    await release();
+  }
 }
 
 async function moveLog(context: PitrContext, row: LogRow, move: Move): Promise<number> {
@@ -125,6 +143,6 @@ async function contentOf(store: BlobStore, key: string, signal: AbortSignal): Pr
   });
 }
 
-function lockOf({ objectLock }: DestinationRow, now: Date): PutOptions {
+export function lockOf({ objectLock }: Pick<DestinationRow, 'objectLock'>, now: Date): PutOptions {
   return objectLock ? { lock: { mode: objectLock.mode, retainUntil: later(now, objectLock.days * dayMs) } } : {};
 }

@@ -79,7 +79,7 @@ const unknownTime =
  * Whether the catalogue knows what happened when this segment was captured, or that it was let go. Else somebody else
  * captures this log, or this catalogue is older than its log.
  */
-function isOvertaken({ startedFrom, coveredThrough }: LogRow, gaps: readonly LogGap[], key: string): boolean {
+export function isOvertaken({ startedFrom, coveredThrough }: LogRow, gaps: readonly LogGap[], key: string): boolean {
   const start = logSegmentStart(key);
   if (start < instantDigits(startedFrom)) return true;
   const isInGap = gaps.some(({ from, through }) => instantDigits(from) <= start && start < instantDigits(through));

@@ -49,7 +49,7 @@ export async function purgeLogs(
   const store = await context.backups.stores.open(destination);
   try {
     for (const logId of logIds)
-      await removeLogObjects(store, logId, job.signal).catch((error: unknown) => {
+      await removeLogObjects(store, logId, job).catch((error: unknown) => {
         if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
         log.warn({ organizationId, prefix: logPrefix(logId) }, 'a bucket kept a log of a purged organization');
       });

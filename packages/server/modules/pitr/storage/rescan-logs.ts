@@ -16,6 +16,7 @@ import type { PitrContext } from '../context.ts';
 import { openLog } from '../log-access.ts';
 import { writeManifestOnce } from '../log-manifest.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { bringHome } from './bring-home.ts';
 import { joinedSegments } from './joined-segments.ts';
 import { segmentStore } from './segment-store.ts';
 import { takeUpSegments } from './take-up-segments.ts';
@@ -31,12 +32,20 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
   const failures: { key: string; reason: string }[] = [];
   const result = { found: 0, registered: 0, relinked: 0, missing: 0, failures };
   try {
+    const tellFault = (row: LogRow) => (error: unknown) => {
+      failures.push({ key: logManifestKey(row.logId), reason: faultOf(error, signal).slice(0, 2000) });
+      return 0;
+    };
     const { ring } = await platform.database.tenant(organizationId, (transaction) =>
       keys.ring(transaction, organizationId),
     );
     for (const logId of await logsIn(store, signal)) {
       const known = await platform.database.system((transaction) => pitrStore.findByLog(transaction, logId));
-      if (known) continue;
+      if (known) {
+        if (known.organizationId === organizationId && known.storageDestinationId !== destination.id)
+          result.relinked += await linkElsewhere(context, known, store, signal).catch(tellFault(known));
+        continue;
+      }
       result.found += 1;
       const fault = await register(context, {
         organizationId,
@@ -54,15 +63,26 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
     );
     for (const row of known) {
       result.missing += await findLost(context, row, store, signal);
-      result.relinked += await takeUpSegments(context, row, store, signal).catch((error: unknown) => {
-        failures.push({ key: logManifestKey(row.logId), reason: faultOf(error, signal).slice(0, 2000) });
-        return 0;
-      });
+      result.relinked += await takeUpSegments(context, row, store, signal).catch(tellFault(row));
     }
   } finally {
     await store.close();
   }
   return result;
+}
+
+/** Where its catalogue believes it, it is looked at anew. */
+async function linkElsewhere(context: PitrContext, row: LogRow, here: BlobStore, signal: AbortSignal): Promise<number> {
+  const brought = await bringHome(context, row, here, signal);
+  if (brought === 0) return 0;
+  const home = await openLog(context, row);
+  try {
+    await findLost(context, row, home.store, signal);
+    await takeUpSegments(context, row, home.store, signal);
+  } finally {
+    await home.close();
+  }
+  return brought;
 }
 
 const lostReason = 'What was captured then is gone from its storage.';

@@ -2,33 +2,46 @@ import { type BlobStore, isEngineError, logManifestKey, logPrefix } from '@holdf
 import { isUnused } from '../../../platform/database/use-locks.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { storageStore } from '../../storage/index.ts';
+import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
-import { useOfLog } from '../log-access.ts';
+import { removalOfLog, useOfLog } from '../log-access.ts';
 import { pitrStore } from '../pitr-store.ts';
 
 const keysPerCall = 500;
 
-/** Every object of a log that nobody wants any more, in one destination. */
-export async function removeLog(
-  context: PitrContext,
-  job: RunningJob<{ organizationId: string; storageDestinationId: string; logId: string }>,
-): Promise<void> {
+type Job = RunningJob<{ organizationId: string; storageDestinationId: string; logId: string }>;
+
+/** Every object of a log that nobody wants any more, in one destination. Nobody moves the log there meanwhile. */
+export async function removeLog(context: PitrContext, job: Job): Promise<void> {
+  const { storageDestinationId, logId } = job.data;
+  const { useLocks } = context.backups.platform.database;
+  const release = await useLocks.hold([removalOfLog(logId, storageDestinationId)]);
+  try {
+    await removeUnwanted(context, job);
+  } finally {
+    await release();
+  }
+}
+
+async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
   const { organizationId, storageDestinationId, logId } = job.data;
   const { database, log } = context.backups.platform;
-  const destination = await database.tenant(organizationId, async (transaction) => {
+  const found = await database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.findByLog(transaction, logId);
     // A log that was moved and moved back lives here again.
     if (row?.storageDestinationId === storageDestinationId) return undefined;
-    // Whoever opens it from now on opens it where it lies; this job comes again until those who read here are done.
+    // Whoever opens it from now on opens it where it lies; this job comes again until those who read here, or bring it back, are done.
     if (!(await isUnused(transaction, useOfLog(logId, storageDestinationId))))
       throw new Problem('RESOURCE_IN_USE', 'A moment is being read from here; the log goes afterwards.');
-    return storageStore.find(transaction, organizationId, storageDestinationId);
+    const destination = await storageStore.find(transaction, organizationId, storageDestinationId);
+    const movedTo = row && (await storageStore.get(transaction, row.organizationId, row.storageDestinationId));
+    return destination && { destination, movedTo };
   });
-  if (!destination) return;
-  const store = await context.backups.stores.open(destination);
+  if (!found) return;
+  const moved = found.movedTo && (await objectsIn(context, found.movedTo, logId, job.signal));
+  const store = await context.backups.stores.open(found.destination);
   try {
-    const objects = await removeLogObjects(store, logId, job.signal);
+    const objects = await removeLogObjects(store, logId, { signal: job.signal, ...(moved ? { moved } : {}) });
     log.info({ logId, objects }, 'a log of changes was removed');
   } catch (error) {
     if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
@@ -38,12 +51,41 @@ export async function removeLog(
   }
 }
 
+/** What lies of a log in a destination. */
+async function objectsIn(
+  { backups: { stores } }: PitrContext,
+  destination: DestinationRow,
+  logId: string,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const store = await stores.open(destination);
+  const keys = new Set<string>();
+  try {
+    for await (const { key } of store.list(logPrefix(logId), { signal })) keys.add(key);
+  } finally {
+    await store.close();
+  }
+  return keys;
+}
+
+interface RemoveOptions {
+  readonly signal: AbortSignal;
+  /** Where the log was moved: what does not lie there stays, because this catalogue may be older than its log. */
+  readonly moved?: ReadonlySet<string>;
+}
+
 /** The manifest first, so that nobody takes the rest for whole. */
-export async function removeLogObjects(store: BlobStore, logId: string, signal: AbortSignal): Promise<number> {
-  await store.delete([logManifestKey(logId)], { signal });
+export async function removeLogObjects(
+  store: BlobStore,
+  logId: string,
+  { signal, moved }: RemoveOptions,
+): Promise<number> {
+  const manifest = logManifestKey(logId);
+  if (moved === undefined || moved.has(manifest)) await store.delete([manifest], { signal });
   let keys: string[] = [];
   let removed = 0;
   for await (const { key } of store.list(logPrefix(logId), { signal })) {
+    if (moved?.has(key) === false) continue;
     keys.push(key);
     if (keys.length < keysPerCall) continue;
     await store.delete(keys, { signal });

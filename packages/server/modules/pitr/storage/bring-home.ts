@@ -1,0 +1,55 @@
+import { type BlobStore, logSegmentsPrefix } from '@holdfast/engine';
+import type { PitrContext } from '../context.ts';
+import { openLog, useOfLog } from '../log-access.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { lockOf } from './migrate-logs.ts';
+import { isOvertaken } from './orphan-logs.ts';
+
+/**
+ * Of a log that lies here while its catalogue believes it elsewhere, because it was moved after the copy that the catalogue came back from:
+ * what the other place lacks is copied there. How many segments were.
+ */
+export async function bringHome(
+  context: PitrContext,
+  { organizationId, projectId, logId, storageDestinationId }: LogRow,
+  here: BlobStore,
+  signal: AbortSignal,
+): Promise<number> {
+  const { database, clock } = context.backups.platform;
+  // Nobody removes it from there meanwhile.
+  const release = await database.useLocks.hold([useOfLog(logId, storageDestinationId)]);
+  try {
+    const found = await database.tenant(organizationId, async (transaction) => {
+      const row = await pitrStore.find(transaction, organizationId, projectId);
+      if (row?.logId !== logId || row.storageDestinationId !== storageDestinationId) return undefined;
+      const known = await pitrStore.segmentKeys(transaction, logId);
+      return { row, known, gaps: await pitrStore.gaps(transaction, logId) };
+    });
+    if (!found) return 0;
+    const { row, known, gaps } = found;
+    const isWanted = (key: string) => known.has(key) || !isOvertaken(row, gaps, key);
+    const home = await openLog(context, row);
+    try {
+      const there = await keysIn(home.store, logId, signal);
+      let copied = 0;
+      for (const key of await keysIn(here, logId, signal)) {
+        if (there.has(key) || !isWanted(key)) continue;
+        const content = await here.get(key, { signal });
+        if (!(await home.reader.isWhole(key, content))) continue;
+        await home.store.put(key, content, { ...lockOf({ objectLock: home.lock }, clock.now()), signal });
+        copied += 1;
+      }
+      return copied;
+    } finally {
+      await home.close();
+    }
+  } finally {
+    await release();
+  }
+}
+
+async function keysIn(store: BlobStore, logId: string, signal: AbortSignal): Promise<Set<string>> {
+  const keys = new Set<string>();
+  for await (const { key } of store.list(logSegmentsPrefix(logId), { signal })) keys.add(key);
+  return keys;
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner } from '../../../testing/people.ts';
+import { usersAt } from '../../../testing/pitr-bench.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+
+let bench: BackupBench;
+let s3: S3Sandbox;
+let bucketId = '';
+beforeAll(async () => {
+  s3 = await startS3Sandbox({ buckets: ['logs'] });
+  const environment = { PITR_SEGMENT_SECONDS: '0.2', OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' };
+  bench = await startBackupBench(environment, { listenMode: 'as-production', listenHeartbeatMs: 50 });
+  const place = { type: 's3', bucket: 'logs', region: 'us-east-1', endpoint: s3.endpoint, forcePathStyle: true };
+  const made = { name: 'Bucket', ...place, credentials: sandboxS3Credential, isDefault: false };
+  bucketId = (await call('POST', '/storage-destinations', made)).id;
+});
+afterAll(async () => {
+  await bench.close();
+  await s3.stop();
+});
+
+async function call(method: string, path: string, body?: object) {
+  const answer = await bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
+  return answer.body.data;
+}
+const pitr = (rest = '') => `/projects/${bench.shop.projectId}/pitr${rest}`;
+const segmentsInBucket = () =>
+  [...s3.objects.buckets.get('logs')!.keys.entriesFrom('logs/')].filter(([key]) => key.includes('/segments/')).length;
+async function migrate(from: string, to: string) {
+  const { id } = await call('POST', `/storage-destinations/${from}/migrate`, { toStorageDestinationId: to });
+  return untilEnded(bench.app, `/api/v1/storage-destinations/${from}/tasks/${id}`, bench.as, 90_000);
+}
+
+const removals = (state: string) =>
+  asOwner(bench.app.databaseUrl, async (client) => {
+    const { rows } = await client.query(
+      `select count(*)::int as n from pgboss.job where name = 'pitr-log-remove' and ${state}`,
+    );
+    return rows[0].n;
+  });
+
+test('a log that is moved back while its originals are still being removed is whole afterwards', async () => {
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  await call('POST', pitr('/enable'), { storageDestinationId: bucketId });
+  await expect.poll(async () => (await call('GET', pitr())).status, { timeout: 40_000 }).toBe('running');
+  await bench.firestore.doc('users/bob').set({ n: 1 });
+  await sleep(20);
+  const at = new Date().toISOString();
+  await sleep(20);
+  await bench.firestore.doc('users/eve').set({ n: 1 });
+  await expect.poll(segmentsInBucket, { timeout: 20_000 }).toBeGreaterThan(1);
+  await expect.poll(async () => (await call('GET', pitr())).coveredTo > at, { timeout: 20_000 }).toBe(true);
+  // Nothing is written while it moves.
+  await call('POST', pitr('/disable'), {});
+  await expect.poll(async () => (await call('GET', pitr())).status, { timeout: 20_000 }).toBe('stopped');
+  const users = await usersAt(bench, at);
+  expect(users).toEqual(['users/ada', 'users/bob']);
+
+  s3.faults.set({ delayRate: 1, delayMsMin: 3000, delayMsMax: 3000, operations: ['DeleteObjects', 'DeleteObject'] });
+  expect((await migrate(bucketId, bench.shop.destinationId)).error).toBeNull();
+  await expect.poll(() => removals("state = 'active'"), { timeout: 30_000 }).toBe(1);
+  expect((await migrate(bench.shop.destinationId, bucketId)).error).toBeNull();
+  s3.faults.clear();
+  expect((await call('GET', pitr())).storageDestinationId).toBe(bucketId);
+  const open = "state not in ('completed', 'cancelled', 'failed')";
+  await expect.poll(() => removals(open), { timeout: 60_000, interval: 500 }).toBe(0);
+  expect(await usersAt(bench, at)).toEqual(users);
+}, 180_000);
