@@ -2,8 +2,13 @@ import { instantFromDate } from '@holdfast/engine';
 import { dayMs } from '../../../platform/durations.ts';
 import type { LogRow } from '../pitr-store.ts';
 
-/** By the database's time while capture runs: a clock of ours that runs ahead, or a capture that stands still, takes nothing. */
-export function retainedFrom({ retentionDays, enabled, coveredThrough }: LogRow, now: Date): string {
-  const endMs = enabled ? Math.min(now.getTime(), Date.parse(coveredThrough)) : now.getTime();
-  return instantFromDate(new Date(endMs - retentionDays * dayMs));
+/**
+ * By the database's time while capture runs: a clock of ours that runs ahead, or a capture that stands still, takes nothing. Days in which no
+ * catalogue knew of the log do not count: who finds one in a bucket has all its days to use it.
+ */
+export function retainedFrom({ retentionDays, enabled, coveredThrough, createdAt }: LogRow, now: Date): string {
+  const endMs = Date.parse(coveredThrough);
+  const unknownMs = Math.max(0, createdAt.getTime() - endMs);
+  const reachedMs = enabled ? Math.min(now.getTime(), endMs) : now.getTime() - unknownMs;
+  return instantFromDate(new Date(reachedMs - retentionDays * dayMs));
 }

@@ -14,6 +14,7 @@ import {
 import type { StoredError } from '../../job-error.ts';
 import { missingBaseOf } from '../../notifications/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
+import { admitTasks, requestRescan, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog, findBase, isOpen } from '../coverage.ts';
 import { deleteLogOf } from '../disable-pitr.ts';
@@ -21,6 +22,7 @@ import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
 import { openLog } from '../log-access.ts';
 import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
+import { holdsLaterTime } from '../storage/unknown-time.ts';
 import { retainedFrom } from './retained-from.ts';
 
 const dueAtOnce = 20;
@@ -181,7 +183,7 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   if (!found) return;
   const { row, coverage } = found;
   const cut = retainedFrom(row, clock.now());
-  if (!row.enabled && row.coveredThrough < cut) return removeWhole(context, key, cut);
+  if (!row.enabled && row.coveredThrough < cut) return removeWhole(context, row, cut, signal);
   // One of our own: others go when their schedules want it, and would take the time behind them along.
   const kept = coverage.bases.findLast(
     ({ snapshotTime, exactFrom, trigger }) =>
@@ -211,13 +213,25 @@ async function mayRemove({ backups }: PitrContext, transaction: Transaction, key
   return (await backups.organizations.active(transaction, key.organizationId)) !== undefined;
 }
 
-/** A log that is switched off and has outlived its days; unless somebody has switched it on again. */
-async function removeWhole(context: PitrContext, key: LogKey, cut: string): Promise<void> {
-  await context.backups.platform.database.tenant(key.organizationId, async (transaction) => {
-    const row = await pitrStore.lock(transaction, key.organizationId, key.projectId);
-    if (!row || row.enabled || row.coveredThrough >= cut || !(await mayRemove(context, transaction, key))) return;
+/** A log that is switched off and has outlived its days; unless somebody has switched it on again, here or with a later catalogue. */
+async function removeWhole(context: PitrContext, found: LogRow, cut: string, signal: AbortSignal): Promise<void> {
+  if (await holdsLaterTime(context, found, signal)) return takeUpLater(context, found);
+  await context.backups.platform.database.tenant(found.organizationId, async (transaction) => {
+    const row = await pitrStore.lock(transaction, found.organizationId, found.projectId);
+    const isSame = row?.logId === found.logId && row.coveredThrough === found.coveredThrough;
+    if (!isSame || row.enabled || row.coveredThrough >= cut || !(await mayRemove(context, transaction, row))) return;
     await deleteLogOf(context, transaction, row);
   });
+}
+
+async function takeUpLater({ backups }: PitrContext, row: LogRow): Promise<void> {
+  const { organizationId, projectId, logId, storageDestinationId } = row;
+  backups.platform.log.warn({ projectId, logId }, 'a log stays, because it goes on behind what its catalogue knows');
+  await backups.platform.database.tenant(organizationId, async (transaction) => {
+    const destination = await storageStore.find(transaction, organizationId, storageDestinationId);
+    if (destination) await requestRescan(backups, transaction, destination);
+  });
+  await admitTasks(backups.platform);
 }
 
 /** Increments that build on a base keep it: then it stays until they go. */

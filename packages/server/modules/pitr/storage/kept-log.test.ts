@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';
+
+/** What an age that the catalogue alone tells would take, although the bucket knows better. */
+let house: CapturedBench;
+beforeAll(async () => {
+  house = await startCapturedBench();
+});
+afterAll(() => house.close());
+
+const dayMs = 86_400_000;
+const daysAgo = (days: number) => `${new Date(Date.now() - days * dayMs).toISOString().slice(0, -1)}000000Z`;
+const logs = async () => (await house.owner.query('select count(*)::int as n from pitr_logs')).rows[0].n;
+const retention = () => house.bench.app.tasks.runNow('pitr retention');
+
+/** A moment at which there was one more user, captured; nobody captures any more then. */
+async function capturedWith(id: string): Promise<string> {
+  await expect.poll(async () => (await house.shown()).status, { timeout: 30_000 }).toBe('running');
+  await house.bench.firestore.doc(`users/${id}`).set({ n: 1 });
+  await sleep(20);
+  const at = new Date();
+  await house.bench.firestore.doc('users/last').set({ at: at.getTime() });
+  const isDown = async () => {
+    const { rows } = await house.owner.query('select max(covered_through) as through from pitr_segments');
+    return Date.parse(rows[0].through ?? 0) > at.getTime();
+  };
+  await expect.poll(isDown, { timeout: 30_000 }).toBe(true);
+  await house.ask('POST', '/disable', {});
+  const holder = async () => (await house.owner.query('select holder from pitr_logs')).rows[0].holder;
+  await expect.poll(holder, { timeout: 30_000 }).toBeNull();
+  return at.toISOString();
+}
+
+test('a log that went on after the copy of the database from which this one came back outlives what the copy says of it', async () => {
+  const at = await capturedWith('later');
+  await house.owner.query('delete from pitr_segments');
+  await house.owner.query(
+    'update pitr_logs set started_from = $1, covered_through = $2, created_at = $3, position = null, next_sequence = 0',
+    [daysAgo(5), daysAgo(4), new Date(Date.now() - 5 * dayMs)],
+  );
+  await retention();
+  expect(await logs()).toBe(1);
+  // What was found is taken up without anybody's doing.
+  await expect.poll(async () => (await house.usersAt(at)).status, { timeout: 30_000 }).toBe(200);
+  expect(await usersAt(house.bench, at)).toContain('users/later');
+}, 90_000);
+
+test('a log that is found in a bucket long after its end stays for its days from then on', async () => {
+  expect((await house.ask('POST', '/enable', { retentionDays: 3 })).status).toBe(200);
+  const at = await capturedWith('found');
+  await house.owner.query('delete from pitr_segments; delete from pitr_logs');
+  const task = await house.bench.inDays(40, async () => {
+    const rescanned = await house.rescan();
+    await retention();
+    return rescanned;
+  });
+  expect(task.result, JSON.stringify(task)).toMatchObject({ registered: 1, failures: [] });
+  expect(await logs()).toBe(1);
+  expect(await usersAt(house.bench, at)).toContain('users/found');
+  await house.bench.inDays(74, retention);
+  expect(await logs()).toBe(1);
+  await house.bench.inDays(76, retention);
+  expect(await logs()).toBe(0);
+}, 90_000);

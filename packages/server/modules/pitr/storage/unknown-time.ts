@@ -1,0 +1,28 @@
+import { instantDigits, logSegmentsPrefix } from '@holdfast/engine';
+import type { PitrContext } from '../context.ts';
+import { openLog } from '../log-access.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+
+/**
+ * Whether time was captured behind the end of a log that its catalogue does not know, because the catalogue came back from an older day or
+ * because another server went on.
+ */
+export async function holdsLaterTime(context: PitrContext, row: LogRow, signal: AbortSignal): Promise<boolean> {
+  const { logId, organizationId, startedFrom, coveredThrough } = row;
+  const { known, last } = await context.backups.platform.database.tenant(organizationId, async (transaction) => ({
+    known: await pitrStore.segmentKeys(transaction, logId),
+    last: await pitrStore.lastSegment(transaction, logId),
+  }));
+  const log = await openLog(context, row);
+  try {
+    const prefix = logSegmentsPrefix(logId);
+    const startAfter = `${prefix}${instantDigits(last?.coveredThrough ?? startedFrom)}`;
+    const keys: string[] = [];
+    for await (const { key } of log.store.list(prefix, { startAfter, signal })) if (!known.has(key)) keys.push(key);
+    for await (const segment of log.reader.describe({ keys, signal }))
+      if (segment.coveredThrough > coveredThrough) return true;
+    return false;
+  } finally {
+    await log.close();
+  }
+}
