@@ -18,7 +18,7 @@ import { setDefaultStorage } from './set-default-storage.ts';
 
 export type { PurgeHook, Rewrap } from './context.ts';
 export { isInvited } from './invitations/invitation-store.ts';
-export { withdrawnKeys } from './keys/key-store.ts';
+export { withdrawnKeys, withdrawnKeysSql } from './keys/key-store.ts';
 export { type OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
 export { activeOrganization, defaultStorage, recipientsOf, roleUnderLock } from './organization-queries.ts';
 export {

@@ -23,6 +23,8 @@ export interface Base {
   readonly trigger: string;
   /** A scan that took longer than the source can be read back shows no instant before its last part was read. */
   readonly exactFrom: string;
+  /** One that is damaged, or whose key was withdrawn, is taken where no other reaches, and stands for no other. */
+  readonly isSound: boolean;
 }
 
 /** Which instants of a project can be reached, and from which base. */
@@ -48,7 +50,7 @@ export async function coverageOfLog(transaction: Transaction, row: LogRow): Prom
   const { organizationId, projectId, startedFrom, coveredThrough } = row;
   const bases = await baseStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
   const known = { bases: bases.map(asBase), gaps, log: coverageOf([whole, ...told]) };
-  const isReached = !row.enabled || findBase(coveredThrough, known) !== undefined;
+  const isReached = !row.enabled || isReachable(coveredThrough, known);
   const baseError = isReached ? null : await errorOfBase(transaction, row);
   return { ...known, endedBecause: endOf(row, baseError), baseError };
 }
@@ -99,7 +101,13 @@ export function baseFor(instant: string, coverage: Coverage, now: Date, minutes:
 }
 
 export function findBase(instant: string, { bases, log }: Pick<Coverage, 'bases' | 'log'>): Base | undefined {
-  return bases.findLast((base) => base.exactFrom <= instant && reaches(instant, stretchesFrom(base, log)));
+  const reaching = bases.filter((base) => base.exactFrom <= instant && reaches(instant, stretchesFrom(base, log)));
+  return reaching.findLast(({ isSound }) => isSound) ?? reaching.at(-1);
+}
+
+/** Whether a base leads there that can be read, as far as anybody knows. */
+export function isReachable(instant: string, coverage: Pick<Coverage, 'bases' | 'log'>): boolean {
+  return findBase(instant, coverage)?.isSound === true;
 }
 
 /** The last instant up to this one that can be reached: itself, or where what was reachable before it ends. Null without one. */

@@ -19,6 +19,7 @@ function coverageWith(bases: readonly number[], gaps: readonly LogGap[]): Covera
         exactFrom: at(second),
         documentCount: 1,
         trigger: 'pitr',
+        isSound: true,
       }),
     ),
     gaps,

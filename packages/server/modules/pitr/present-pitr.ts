@@ -1,6 +1,6 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { instantFromDate, type LogGap, type ReachableStretch } from '@holdfast/engine';
-import { type Coverage, findBase, laterOf, stretchesFrom } from './coverage.ts';
+import { type Coverage, isReachable, laterOf, stretchesFrom } from './coverage.ts';
 import { minutesAround } from './past/source-minutes.ts';
 import { toExact, toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
 import type { LogFigures, LogRow } from './pitr-store.ts';
@@ -85,7 +85,7 @@ function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status']
   if (!row.enabled) return 'stopped';
   if (row.error !== null || coverage.baseError !== null) return 'error';
   if (coverage.bases.length === 0) return 'starting';
-  if (findBase(row.coveredThrough, coverage) === undefined) return 'catching_up';
+  if (!isReachable(row.coveredThrough, coverage)) return 'catching_up';
   return lagOf(row, now) > lagSecondsMax ? 'catching_up' : 'running';
 }
 

@@ -22,6 +22,9 @@ export const isUnreadSql = `b.verification->>'status' = 'failed' and jsonb_array
   and not exists (select 1 from jsonb_array_elements(b.verification->'errors') e
                    where coalesce(e->>'code', '') not in (${unreadCodes.map((code) => `'${code}'`).join(', ')}))`;
 
+/** Of a row `b`: found damaged by its last verification. One that could not be read has proved nothing. */
+export const isDamagedSql = `(b.verification->>'status' is not distinct from 'failed' and not (${isUnreadSql}))`;
+
 /** A verification stands in the record of its backup. */
 export const verificationTurns: TurnTable = {
   table: 'backups',

@@ -1,6 +1,8 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { and, desc, eq } from '../../../platform/database/orm.ts';
+import { withdrawnKeysSql } from '../../organizations/index.ts';
 import type { BackupRow } from '../backup-store.ts';
+import { isDamagedSql } from '../contents/verification-store.ts';
 import { backups } from '../tables.ts';
 
 /** A backup from which captured changes lead on. */
@@ -10,6 +12,8 @@ export interface WholeBackup {
   documentCount: number;
   trigger: BackupRow['trigger'];
   snapshots: BackupRow['snapshots'];
+  /** Neither it nor what it builds on was found damaged or lies under a key that was withdrawn. */
+  isSound: boolean;
 }
 
 /** Completed backups of the whole database itself. */
@@ -26,6 +30,14 @@ export function hasBaseSql(owner: string, condition: (snapshotTime: string) => s
                   and ${isWholeSql('b')} and jsonb_array_length(b.snapshots) <= 1 and ${condition('b.snapshot_time')})`;
 }
 
+/** Of a project: those that cannot be read now, and all that builds on them. */
+const unsoundSql = `with recursive unsound as (
+    select b.id from backups b
+     where b.organization_id = $1 and b.project_id = $2 and b.status = 'completed' and b.deleted_at is null
+       and (${isDamagedSql}
+            or b.key_id in ${withdrawnKeysSql('$1')})
+    union select c.id from backups c join unsound on c.parent_id = unsound.id where c.organization_id = $1)`;
+
 /** SQL on backups that a log of changes begins with, or that were made of one. */
 export const baseStore = {
   /** Completed backups of the whole database itself by what they show, oldest first. */
@@ -37,7 +49,9 @@ export const baseStore = {
     through: string,
   ): Promise<WholeBackup[]> {
     const { rows } = await client.query(
-      `select id, snapshot_time as "snapshotTime", document_count::float8 as "documentCount", trigger, snapshots from backups
+      `${unsoundSql}
+       select id, snapshot_time as "snapshotTime", document_count::float8 as "documentCount", trigger, snapshots,
+              id not in (select id from unsound) as "isSound" from backups
         where organization_id = $1 and project_id = $2 and ${isWholeSql('backups')} and snapshot_time >= $3 and snapshot_time <= $4
         order by snapshot_time`,
       [organizationId, projectId, from, through],

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 import type { BackupRow } from '../backup-store.ts';
-import { isUnreadSql } from '../contents/verification-store.ts';
+import { isDamagedSql } from '../contents/verification-store.ts';
 import type { StoredAnomaly } from '../tables.ts';
 import { asOfSql, newestLookedAt } from './as-of-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
@@ -44,8 +44,6 @@ interface Row {
 
 /** More failures in a row than this are not counted. */
 const failuresMax = 10;
-/** Of a row `b`: found so by its last verification. One that could not be read has proved nothing. */
-const isDamaged = `(b.verification->>'status' is not distinct from 'failed' and not (${isUnreadSql}))`;
 const isOfProject = `organization_id = $1 and project_id = p.id and deleted_at is null and trigger <> 'pre_restore' and ${isNotForeign}`;
 
 /** Read by index, a few rows for each project, however many backups there are. */
@@ -61,13 +59,13 @@ export async function newestBackups(
                select 1 from backups where ${isOfProject} and status = 'failed' and id > coalesce(good.id, '')
                 order by id desc limit ${failuresMax}) failed) as failures,
             cardinality($3::text[]) > 0 and exists (select 1 from backups where ${isOfProject} and status = 'completed' and key_id = any($3)) as "isSealed",
-            exists (select 1 from backups b where ${isOfProject} and status = 'completed' and ${isDamaged} and b.id > coalesce(good.id, '')) as "isDamaged"
+            exists (select 1 from backups b where ${isOfProject} and status = 'completed' and ${isDamagedSql} and b.id > coalesce(good.id, '')) as "isDamaged"
        from unnest($2::text[]) as p(id) left join lateral (
          select * from (
            select id, type, ${asOfSql} as "asOf", completed_at as "completedAt",
                   case when type = 'synthetic' then ${asOfSql} else coalesce(started_at, created_at) end as "startedAt",
                   document_count as "documentCount", verified_at as "verifiedAt"
-             from backups b where ${isOfProject} and status = 'completed' and coalesce(key_id, '') <> all($3) and not ${isDamaged}
+             from backups b where ${isOfProject} and status = 'completed' and coalesce(key_id, '') <> all($3) and not ${isDamagedSql}
             order by id desc limit ${newestLookedAt}) known
           order by "asOf" desc, id desc limit 1) good on true`,
     [organizationId, [...projectIds], [...withdrawnKeys]],

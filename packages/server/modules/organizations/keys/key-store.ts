@@ -38,6 +38,11 @@ export async function withdrawnKeys({ orm }: Transaction, organizationId: string
   return rows.map(({ id }) => id);
 }
 
+/** The same for a query of another module; the organization as it is named there. */
+export function withdrawnKeysSql(organizationId: string): string {
+  return `(select id from organization_keys where organization_id = ${organizationId} and sealed is null)`;
+}
+
 export async function findKey(
   { orm }: Transaction,
   organizationId: string,

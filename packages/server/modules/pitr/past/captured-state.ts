@@ -3,7 +3,7 @@ import { type BackupReader, EngineError, noteGoingOn, noteWaiting } from '@holdf
 import { secondMs } from '../../../platform/durations.ts';
 import type { BackupRow, CapturedState } from '../../backups/index.ts';
 import type { PitrContext } from '../context.ts';
-import { coverageOfLog, findBase, isUnbroken } from '../coverage.ts';
+import { coverageOfLog, isReachable, isUnbroken } from '../coverage.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { openPast } from './open-past.ts';
 
@@ -28,7 +28,7 @@ export async function capturedState(
   signal: AbortSignal,
 ): Promise<CapturedState | undefined> {
   const at = await endOfLog(context, row, signal, async (log, transaction) =>
-    Boolean(findBase(log.coveredThrough, await coverageOfLog(transaction, log))),
+    isReachable(log.coveredThrough, await coverageOfLog(transaction, log)),
   );
   return at === undefined ? undefined : open(context, row, { at, signal });
 }

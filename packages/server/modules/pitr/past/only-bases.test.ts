@@ -22,15 +22,21 @@ describe('what no other base reaches', () => {
 });
 
 describe('the fewest bases that reach everything', () => {
-  const base = (id: string, at: string, end: string, isOwn = false) => {
+  const base = (id: string, at: string, end: string, isOwn = false, isSound = true) => {
     const from = at > 'c' ? at : 'c';
-    return { id, isOwn, exactFrom: at, stretches: from < end ? [stretch(from, end)] : [] };
+    return { id, isOwn, isSound, exactFrom: at, stretches: from < end ? [stretch(from, end)] : [] };
   };
   test.each([
     ['the newest before what is kept', [base('1', 'a', 'z'), base('2', 'b', 'z'), base('3', 'd', 'z')], ['2']],
     ['the oldest where all are younger', [base('1', 'e', 'z'), base('2', 'f', 'z')], ['1']],
     ['one on each side of a gap', [base('1', 'b', 'g'), base('2', 'i', 'z'), base('3', 'k', 'z')], ['1', '2']],
     ['none beside one of its own', [base('own', 'a', 'z', true), base('2', 'b', 'z')], []],
+    [
+      'one that can be read, beside one of its own that cannot',
+      [base('own', 'a', 'z', true, false), base('2', 'b', 'z')],
+      ['2'],
+    ],
+    ['one that can be read rather than a newer one', [base('1', 'a', 'z'), base('2', 'b', 'z', false, false)], ['1']],
     ['none whose time is over', [base('1', 'a', 'b')], []],
   ])('are %s', (_name, bases, needed) => {
     expect(fewestThatReach(bases, 'c')).toEqual(needed);

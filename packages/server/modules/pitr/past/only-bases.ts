@@ -23,7 +23,8 @@ export async function requireOtherBases(
   const reach = (those: readonly Base[]) =>
     those.flatMap((base) => stretchesFrom(base, log)).map((one) => ({ ...one, from: laterOf(one.from, from) }));
   const going = bases.filter(({ id }) => backupIds.includes(id));
-  const lost = withoutReach(reach(going), reach(bases.filter((base) => !going.includes(base))));
+  const staying = bases.filter((base) => base.isSound && !going.includes(base));
+  const lost = withoutReach(reach(going), reach(staying));
   const [first] = lost;
   if (!first) return;
   const last = lost.map(({ through }) => through).reduce(laterOf);
@@ -51,6 +52,7 @@ export async function basesNeeded(
   const reached = bases.map((base) => ({
     id: base.id,
     isOwn: base.trigger === 'pitr',
+    isSound: base.isSound,
     exactFrom: base.exactFrom,
     stretches: stretchesFrom(base, log)
       .filter(({ through }) => through > from)
@@ -62,6 +64,7 @@ export async function basesNeeded(
 interface Reaching {
   readonly id: string;
   readonly isOwn: boolean;
+  readonly isSound: boolean;
   readonly exactFrom: string;
   readonly stretches: readonly ReachableStretch[];
 }
@@ -74,8 +77,10 @@ export function fewestThatReach(bases: readonly Reaching[], from: string): strin
     .toSorted(byMoment)
     .toReversed();
   const younger = others.filter(({ exactFrom }) => exactFrom > from).toSorted(byMoment);
-  const reached = bases.filter(({ isOwn }) => isOwn).flatMap(({ stretches }) => stretches);
-  return [...older, ...younger].flatMap(({ id, stretches }) => {
+  const reached = bases.filter(({ isOwn, isSound }) => isOwn && isSound).flatMap(({ stretches }) => stretches);
+  const ordered = [...older, ...younger];
+  const soundFirst = [...ordered.filter(({ isSound }) => isSound), ...ordered.filter(({ isSound }) => !isSound)];
+  return soundFirst.flatMap(({ id, stretches }) => {
     if (withoutReach(stretches, reached).length === 0) return [];
     reached.push(...stretches);
     return [id];

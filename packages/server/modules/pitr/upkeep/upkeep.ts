@@ -16,7 +16,7 @@ import { missingBaseOf } from '../../notifications/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { admitTasks, requestRescan, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
-import { coverageOfLog, findBase, isOpen } from '../coverage.ts';
+import { coverageOfLog, isOpen, isReachable } from '../coverage.ts';
 import { deleteLogOf } from '../disable-pitr.ts';
 import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
@@ -69,10 +69,10 @@ async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date)
     if (!(await context.backups.organizations.active(transaction, organizationId))) return;
     const coverage = await coverageOfLog(transaction, row);
     const base = coverage.bases.at(-1);
-    if (!base || !findBase(row.coveredThrough, coverage)) return;
+    if (!base || !isReachable(row.coveredThrough, coverage)) return;
     const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, row.coveredThrough);
     // What is older than its days goes only when a base of our own covers its end.
-    const own = coverage.bases.findLast(({ trigger }) => trigger === 'pitr');
+    const own = coverage.bases.findLast(({ trigger, isSound }) => trigger === 'pitr' && isSound);
     const isOld = !own || own.snapshotTime < retainedFrom(row, now);
     if (keys.length >= compactSegmentsMin || (isOld && keys.length > 0))
       await requestCompaction(context, transaction, row);
@@ -106,7 +106,7 @@ export async function ensureBaseOf(context: PitrContext, { organizationId, proje
     const row = await pitrStore.find(transaction, organizationId, projectId);
     if (!row?.enabled) return false;
     const coverage = await coverageOfLog(transaction, row);
-    if (findBase(row.coveredThrough, coverage)) {
+    if (isReachable(row.coveredThrough, coverage)) {
       await context.troubles.end(transaction, organizationId, ['pitr.stopped'], missingBaseOf(projectId));
       return false;
     }
@@ -186,8 +186,8 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   if (!row.enabled && row.coveredThrough < cut) return removeWhole(context, row, cut, signal);
   // One of our own: others go when their schedules want it, and would take the time behind them along.
   const kept = coverage.bases.findLast(
-    ({ snapshotTime, exactFrom, trigger }) =>
-      exactFrom <= cut && trigger === 'pitr' && leadsOn(snapshotTime, coverage.log, exactFrom),
+    ({ snapshotTime, exactFrom, trigger, isSound }) =>
+      isSound && exactFrom <= cut && trigger === 'pitr' && leadsOn(snapshotTime, coverage.log, exactFrom),
   );
   if (!kept) return;
   // Nothing goes before what stands in its place was opened.

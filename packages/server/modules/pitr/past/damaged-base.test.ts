@@ -1,0 +1,54 @@
+import { readdirSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';
+
+let house: CapturedBench;
+beforeAll(async () => {
+  house = await startCapturedBench();
+});
+afterAll(() => house.close());
+
+const put = (id: string) => house.bench.firestore.doc(`users/${id}`).set({ n: 1 });
+const running = () => expect.poll(async () => (await house.shown()).status, { timeout: 40_000 }).toBe('running');
+
+/** An instant behind everything that was written so far, captured. */
+async function captured(): Promise<string> {
+  const at = Date.now() + 1;
+  const coveredTo = async () => Date.parse((await house.shown()).coveredTo ?? 0);
+  await expect.poll(coveredTo, { timeout: 30_000 }).toBeGreaterThan(at);
+  return new Date(at).toISOString();
+}
+
+/** All of it but the manifest loses a byte, and a verification finds that. */
+async function damage(backupId: string): Promise<void> {
+  const { app, as } = house.bench;
+  const folder = join(app.folder, 'storage', as.organizationId, 'backups', backupId);
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true });
+  for (const file of files.filter((one) => one.isFile() && one.name !== 'manifest'))
+    truncateSync(join(file.parentPath, file.name), 20);
+  const started = await app.request('POST', `/api/v1/backups/${backupId}/verify`, as);
+  expect(started.status, started.text).toBe(202);
+  const verification = async () => (await house.bench.get(`/backups/${backupId}`)).verification?.status;
+  await expect.poll(verification, { timeout: 30_000 }).toBe('failed');
+}
+
+test('behind a base that was found damaged moments are reached from the one before; and where none is left a new one is made', async () => {
+  await running();
+  const [first] = await house.bench.get('/backups?limit=10');
+  await put('early');
+  await captured();
+  const second = await house.bench.backUp({ type: 'full' });
+  await put('late');
+  const at = await captured();
+  await damage(second);
+  expect(await usersAt(house.bench, at)).toEqual(['users/ada', 'users/early', 'users/late']);
+  await running();
+
+  await damage(first.id);
+  expect((await house.shown()).status).toBe('catching_up');
+  await house.bench.app.tasks.runNow('pitr bases');
+  await running();
+  await put('later');
+  expect(await usersAt(house.bench, await captured())).toContain('users/later');
+}, 120_000);
