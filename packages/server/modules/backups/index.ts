@@ -47,7 +47,7 @@ export type { BackupsContext, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';
 export { backupJobs } from './jobs.ts';
-export { createBackupKeys, rewrapBackups, rewrapManifestsIn, secretOf } from './keys/backup-keys.ts';
+export { createBackupKeys, openedBy, rewrapBackups, rewrapManifestsIn, ringOf, secretOf } from './keys/backup-keys.ts';
 export {
   enqueueKeyCopy,
   type KeyCopiesReport,

@@ -21,6 +21,8 @@ export interface RewrapKeys {
   /** Throws DECRYPTION_ERROR for a key that was withdrawn. */
   open(keyId: string): OrganizationKey;
   readonly wrapWith: OrganizationKey;
+  /** For what bears the name of none of them: another service made it with the same passphrase and a salt of its own. */
+  readonly atHand: readonly OrganizationKey[];
 }
 
 /** Wraps the keys a module keeps anew, in the transaction of the rotation; tells how many. */

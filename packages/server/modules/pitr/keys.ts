@@ -1,15 +1,20 @@
 import { KeyRing } from '@holdfast/engine';
-import { secretOf } from '../backups/index.ts';
+import { openedBy, ringOf, secretOf } from '../backups/index.ts';
 import type { Rewrap } from '../organizations/index.ts';
 import { pitrStore } from './pitr-store.ts';
 
 /** Wraps every log's key anew, in the transaction of the rotation; its manifest follows when capture begins again, or with the upkeep. */
 export const rewrapLogs: Rewrap = async (transaction, organizationId, keys) => {
   const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
+  const anyKey = ringOf(keys.atHand);
   let rewrapped = 0;
   for (const { projectId, logId, envelope, keyId } of await pitrStore.envelopes(transaction, organizationId)) {
     if (keyId === keys.wrapWith.keyId) continue;
-    const dataKey = await new KeyRing([secretOf(keys.open(keyId))]).unwrap(logId, envelope);
+    const dataKey =
+      keyId === ''
+        ? await openedBy(anyKey, logId, envelope)
+        : await new KeyRing([secretOf(keys.open(keyId))]).unwrap(logId, envelope);
+    if (dataKey === undefined) continue;
     const wrapped = await wrapping.wrap(logId, dataKey);
     // Letting go of the lease makes the next holder write the manifest.
     const change = { envelope: wrapped, keyId: keys.wrapWith.keyId, manifestWritten: false, holder: null };

@@ -14,6 +14,22 @@ export function secretOf({ key, derivation }: OrganizationKey): Secret {
   return derivation ? { derived: key, salt: derivation.salt, iterations: derivation.iterations } : { key };
 }
 
+/** Everything that these keys open: backups of another service have salts of their own, which only the passphrase itself fits. */
+export function ringOf(keys: readonly OrganizationKey[]): KeyRing {
+  const passphrases = keys.flatMap(({ passphrase }): Secret[] => (passphrase === null ? [] : [{ passphrase }]));
+  return new KeyRing([...keys.map(secretOf), ...passphrases]);
+}
+
+/** Undefined where it does not fit. */
+export async function openedBy(ring: KeyRing, ownerId: string, envelope: unknown): Promise<Uint8Array | undefined> {
+  try {
+    return await ring.unwrap(ownerId, envelope);
+  } catch (error) {
+    if (!isEngineError(error, 'DECRYPTION_ERROR') && !isEngineError(error, 'INTEGRITY_ERROR')) throw error;
+    return undefined;
+  }
+}
+
 export function createBackupKeys(organizationKeys: OrganizationKeys, isTaken: BackupKeys['isTaken']): BackupKeys {
   return {
     ring: async (transaction, organizationId) => {
@@ -21,24 +37,15 @@ export function createBackupKeys(organizationKeys: OrganizationKeys, isTaken: Ba
       const others = (await organizationKeys.available(transaction, organizationId)).filter(
         ({ keyId }) => keyId !== current.keyId,
       );
-      const keys = [current, ...others];
-      // Backups of another service have salts of their own, which only the passphrase itself fits.
-      const passphrases = keys.flatMap(({ passphrase }): Secret[] => (passphrase === null ? [] : [{ passphrase }]));
-      const ring = new KeyRing([...keys.map(secretOf), ...passphrases]);
+      const ring = ringOf([current, ...others]);
       return { ring, currentKeyId: current.keyId, isCustomers: current.kind !== 'service' };
     },
     kept: (transaction, organizationId) => organizationKeys.kept(transaction, organizationId),
     adopt: (transaction, organizationId, keys) => organizationKeys.adopt(transaction, organizationId, keys),
     isTaken,
     keyOf: async (transaction, organizationId, ownerId, envelope) => {
-      for (const key of await organizationKeys.available(transaction, organizationId)) {
-        try {
-          await new KeyRing([secretOf(key)]).unwrap(ownerId, envelope);
-          return key.keyId;
-        } catch (error) {
-          if (!isEngineError(error, 'DECRYPTION_ERROR') && !isEngineError(error, 'INTEGRITY_ERROR')) throw error;
-        }
-      }
+      for (const key of await organizationKeys.available(transaction, organizationId))
+        if (await openedBy(new KeyRing([secretOf(key)]), ownerId, envelope)) return key.keyId;
       return undefined;
     },
   };
@@ -120,11 +127,16 @@ export function rewrapManifestsIn(queue: Queue) {
 export function rewrapBackups(queue: Queue): Rewrap {
   return async (transaction: Transaction, organizationId, keys) => {
     const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
+    const anyKey = ringOf(keys.atHand);
     const rows = await backupStore.envelopes(transaction, organizationId);
     let rewrapped = 0;
     for (const row of rows) {
-      if (row.keyId === null || row.keyId === keys.wrapWith.keyId) continue;
-      const dataKey = await new KeyRing([secretOf(keys.open(row.keyId))]).unwrap(row.id, row.envelope);
+      if (row.keyId === keys.wrapWith.keyId) continue;
+      const dataKey =
+        row.keyId === null
+          ? await openedBy(anyKey, row.id, row.envelope)
+          : await new KeyRing([secretOf(keys.open(row.keyId))]).unwrap(row.id, row.envelope);
+      if (dataKey === undefined) continue;
       const envelope = await wrapping.wrap(row.id, dataKey);
       await backupStore.setEnvelope(transaction, organizationId, row.id, { envelope, keyId: keys.wrapWith.keyId });
       await enqueueRewrap(queue, transaction, { organizationId, id: row.id, envelope });

@@ -58,7 +58,11 @@ async function rewrapAll(
 ): Promise<number> {
   const keys = new OrganizationKeys(context);
   const rows = new Map((await listKeys(transaction, organizationId)).map((found) => [found.id, found]));
-  const source = { open: (keyId: string) => keys.open(rows.get(keyId)), wrapWith: keys.open(row) };
+  const source = {
+    open: (keyId: string) => keys.open(rows.get(keyId)),
+    wrapWith: keys.open(row),
+    atHand: await keys.available(transaction, organizationId),
+  };
   let rewrapped = 0;
   for (const rewrap of context.later.rewraps) rewrapped += await rewrap(transaction, organizationId, source);
   return rewrapped;
