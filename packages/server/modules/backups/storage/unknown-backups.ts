@@ -1,4 +1,4 @@
-import { type BlobStore, type CatalogueEntry, describeBackup, finishedBackups } from '@holdfast/engine';
+import { type BlobStore, describeBackup, finishedBackups, type KeyRing } from '@holdfast/engine';
 import { minuteMs } from '../../../platform/durations.ts';
 import type { DestinationRow } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
@@ -60,20 +60,20 @@ export class UnknownBackups {
 
   async #look({ organizationId }: DestinationRow, store: BlobStore, signal: AbortSignal): Promise<Set<string>> {
     const parents = new Set<string>();
-    const take = ({ body }: CatalogueEntry) => void (body?.parent && parents.add(body.parent.backupId));
     const sealed: string[] = [];
-    for await (const id of this.#unknownIn(store, signal)) {
-      const entry = await this.#describe(organizationId, store, id, signal);
-      if (entry?.problem?.code === 'DECRYPTION_ERROR') sealed.push(id);
-      else if (entry) take(entry);
-    }
+    const open = async (ids: AsyncIterable<string> | Iterable<string>) => {
+      const ring = await this.#ringOf(organizationId);
+      for await (const id of ids) {
+        const entry = await describeBackup(store, id, ring, this.#context.engine.codec, { signal });
+        if (entry?.body?.parent) parents.add(entry.body.parent.backupId);
+        if (entry?.problem?.code === 'DECRYPTION_ERROR') sealed.push(id);
+      }
+    };
+    await open(this.#unknownIn(store, signal));
+    if (sealed.length === 0) return parents;
     // The catalogue of an earlier day has the keys of that day; the newer ones lie beside the backups.
-    if (sealed.length === 0 || (await adoptKeys(this.#context, organizationId, store, signal)).adopted === 0)
-      return parents;
-    for (const id of sealed) {
-      const entry = await this.#describe(organizationId, store, id, signal);
-      if (entry) take(entry);
-    }
+    const { adopted } = await adoptKeys(this.#context, organizationId, store, signal);
+    if (adopted > 0) await open([...sealed]);
     return parents;
   }
 
@@ -90,11 +90,11 @@ export class UnknownBackups {
     yield* await unknownAmong(ids);
   }
 
-  async #describe(organizationId: string, store: BlobStore, backupId: string, signal: AbortSignal) {
-    const { platform, keys, engine } = this.#context;
+  async #ringOf(organizationId: string): Promise<KeyRing> {
+    const { platform, keys } = this.#context;
     const { ring } = await platform.database.tenant(organizationId, (transaction) =>
       keys.ring(transaction, organizationId),
     );
-    return describeBackup(store, backupId, ring, engine.codec, { signal });
+    return ring;
   }
 }
