@@ -1,5 +1,5 @@
 import { type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { contentsOf } from '../../testing/firestore-contents.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
@@ -7,10 +7,13 @@ import { untilEnded } from '../../testing/protected-project.ts';
 /** A second destination is for the day on which the first is gone. */
 let s3: S3Sandbox;
 let bench: BackupBench;
+let first: string;
 beforeAll(async () => {
   bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
   s3 = await startS3Sandbox({ buckets: ['backups'] });
+  first = await bench.addBucket(s3);
 });
+afterEach(() => s3.faults.clear());
 afterAll(async () => {
   await s3.stop();
   await bench.close();
@@ -27,7 +30,7 @@ async function restore(path: string, body: object) {
 test('while the first destination is away a backup is restored from the second, and that is undone', async () => {
   const second = bench.shop.destinationId;
   await bench.startOver();
-  const backupId = await bench.backUp({ storageDestinationIds: [await bench.addBucket(s3), second] });
+  const backupId = await bench.backUp({ storageDestinationIds: [first, second] });
   const held = await contentsOf(bench.firestore);
   await bench.firestore.doc('users/ada').set({ n: 2 });
   const before = await contentsOf(bench.firestore);
@@ -41,4 +44,24 @@ test('while the first destination is away a backup is restored from the second, 
   expect(await contentsOf(bench.firestore)).toEqual(before);
   await restore('', { items: [{ backupId, path: 'users/ada' }] });
   expect(await contentsOf(bench.firestore)).toEqual(held);
+}, 120_000);
+
+test('a restore that only added documents is undone while the first destination is away', async () => {
+  const second = bench.shop.destinationId;
+  await bench.startOver();
+  const backupId = await bench.backUp({ storageDestinationIds: [first, second] });
+  const held = await contentsOf(bench.firestore);
+  bench.clear();
+  await bench.firestore.doc('users/bob').set({ n: 2 });
+  const before = await contentsOf(bench.firestore);
+  const done = await restore('', { backupId, options: { mergeMode: 'skip_existing' } });
+  expect(done.safetyBackupId).toBe(null);
+  s3.faults.set({ errorRate: 1 });
+  const undo = await restore(`/${done.id}/undo`, {});
+  expect(await contentsOf(bench.firestore)).toEqual(before);
+  expect(await bench.get(`/backups/${undo.safetyBackupId}`)).toMatchObject({
+    copies: [{ storageDestinationId: second, status: 'completed' }],
+  });
+  await restore(`/${undo.id}/undo`, {});
+  expect(await contentsOf(bench.firestore)).toEqual({ ...before, ...held });
 }, 120_000);

@@ -33,7 +33,7 @@ export async function saveBefore(
     (await usableSafetyBackup(context, row)) ??
     (await context.backups.startSafetyBackup(row.organizationId, target, {
       restoreId: row.id,
-      storageDestinationId: readFrom ?? (await destinationOf(context, row)),
+      storageDestinationId: readFrom ?? (await destinationOf(context, row, signal)),
       scope: few ? documentsScope(few) : scope,
       includeAuthUsers: row.includeAuthUsers,
     }));
@@ -67,7 +67,7 @@ export async function openFormer(
  * What is replaced goes where the data that replaces it was read from: of several places one may be away. This is for what was
  * read from no one place; an undo may outlive the data.
  */
-async function destinationOf(context: RestoresContext, row: RestoreRow): Promise<string> {
+async function destinationOf(context: RestoresContext, row: RestoreRow, signal: AbortSignal): Promise<string> {
   const { organizationId } = row;
   const asked = row.undoOf === null ? row : await undoneBy(context, row, row.undoOf);
   const backupId = row.backupId ?? asked.backupId ?? asked.items?.find((item) => item.backupId !== null)?.backupId;
@@ -80,6 +80,8 @@ async function destinationOf(context: RestoresContext, row: RestoreRow): Promise
     });
     if (found) return found;
   }
+  const readable = backupId ? await readablePlace(context, organizationId, backupId, signal) : undefined;
+  if (readable) return readable;
   return context.platform.database.tenant(organizationId, async (transaction) => {
     const backup = backupId && (await backupStore.find(transaction, organizationId, backupId));
     if (backup) return backup.storageDestinationId;
@@ -90,6 +92,23 @@ async function destinationOf(context: RestoresContext, row: RestoreRow): Promise
       'What is about to be overwritten has nowhere to be saved, because the organization has no default storage destination.',
     );
   });
+}
+
+/** Of the places of a backup one that can be read now; an undo does not need what lies there, and may outlive it. */
+async function readablePlace(
+  context: RestoresContext,
+  organizationId: string,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { readFrom, close } = await openBackup(context, organizationId, backupId, signal);
+    await close();
+    return readFrom;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return undefined;
+  }
 }
 
 async function undoneBy(context: RestoresContext, { organizationId }: RestoreRow, id: string): Promise<RestoreRow> {
