@@ -9,13 +9,16 @@ import type { View, ViewEntry } from '../view/view.ts';
 export class HeldCollections {
   readonly #view: View;
   readonly #after: string | undefined;
+  /** Single documents are asked about, and the walk passes nothing that lies around them. */
+  readonly #isPicked: boolean;
   /** By depth the collection of the last document that the walk has passed. */
   readonly #passed: string[] = [];
   #asked: { collection: string; isHeld: boolean } | undefined;
 
-  constructor(view: View, { after }: Selection) {
+  constructor(view: View, { after, scope }: Selection) {
     this.#view = view;
     this.#after = after;
+    this.#isPicked = scope?.documents !== undefined;
   }
 
   pass(path: string): void {
@@ -25,12 +28,12 @@ export class HeldCollections {
   /** Whether a document that is not in the view lies in a collection that is; `next` is where the walk stands, behind it. */
   async holds(path: string, next: ViewEntry | undefined, signal: AbortSignal | undefined): Promise<boolean> {
     const collection = collectionOf(path);
-    if (!collection.includes('/')) return true;
+    if (!collection.includes('/') && !this.#isPicked) return true;
     if (this.#passed[depthOf(path)] === collection) return true;
     if (next !== undefined && collectionOf(next.path) === collection) return true;
     // Everything in and below a collection stands together: without one of them around here there is none.
     const isNear = [next?.path, this.#after].some((one) => one?.startsWith(`${collection}/`));
-    if (!isNear) return false;
+    if (!isNear && !this.#isPicked) return false;
     if (this.#asked?.collection !== collection)
       this.#asked = { collection, isHeld: await this.#hasAny(collection, signal) };
     return this.#asked.isHeld;

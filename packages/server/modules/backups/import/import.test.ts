@@ -75,6 +75,23 @@ test('a file does not say what it left out: deleteExtra takes nothing beside or 
   expect(await values()).toEqual([1, undefined, 2, 2, undefined]);
 });
 
+test('a delete that was refused is tried again when the restore of a file goes on, also below documents', async () => {
+  const { firestore, app, as } = bench;
+  const content = { users: { ada: { n: 1, __collections__: { orders: { 1: { n: 1 } } } } } };
+  await writeFile(folder('orders.json'), JSON.stringify(content));
+  const { id: backupId } = await importIt('orders.json', 'json');
+  await firestore.doc('users/ada/orders/2').set({ n: 2 });
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'INVALID_ARGUMENT', skip: 1 });
+  const body = { backupId, options: { deleteExtra: true } };
+  const started = await app.request('POST', '/api/v1/backups/restore', { ...as, body });
+  const path = `/api/v1/backups/restore/${started.body.data.id}`;
+  expect(await untilEnded(app, path, as)).toMatchObject({ status: 'failed', errors: { count: 1 } });
+  bench.sandbox.control.clearFaults();
+  expect((await app.request('POST', `${path}/resume`, as)).status).toBe(202);
+  expect(await untilEnded(app, path, as)).toMatchObject({ status: 'completed', documentsDeleted: 1 });
+  expect((await firestore.doc('users/ada/orders/2').get()).exists).toBe(false);
+});
+
 describe('a backup of ours', () => {
   test('is registered under its own id, with the ones it builds on', async () => {
     const [base, increment] = await chain();
