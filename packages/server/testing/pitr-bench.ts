@@ -4,8 +4,10 @@ import { untilEnded } from './protected-project.ts';
 import type { TestResponse } from './test-app.ts';
 
 /** A bench with a log that is stored often and listens as in production, and the owner of its database. */
-export async function startPitrBench(): Promise<{ bench: BackupBench; owner: pg.Client }> {
-  const environment = { PITR_SEGMENT_SECONDS: '0.1', ACCESS_TOKEN_TTL: '86400' };
+export async function startPitrBench(
+  more: Record<string, string> = {},
+): Promise<{ bench: BackupBench; owner: pg.Client }> {
+  const environment = { PITR_SEGMENT_SECONDS: '0.1', ACCESS_TOKEN_TTL: '86400', ...more };
   const bench = await startBackupBench(environment, { listenMode: 'as-production', listenHeartbeatMs: 50 });
   const owner = new pg.Client(bench.app.databaseUrl);
   await owner.connect();
@@ -58,8 +60,8 @@ export interface CapturedBench {
   close(): Promise<void>;
 }
 
-export async function startCapturedBench(): Promise<CapturedBench> {
-  const { bench, owner } = await startPitrBench();
+export async function startCapturedBench(more: Record<string, string> = {}): Promise<CapturedBench> {
+  const { bench, owner } = await startPitrBench(more);
   await bench.startOver();
   const pitr = `/projects/${bench.shop.projectId}/pitr`;
   const ask = (method: string, path: string, body?: object) =>

@@ -3,6 +3,7 @@ import { backupStore } from '../backup-store.ts';
 import { foundDamage } from '../contents/verification-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
+import { isUnderKeyInUse } from '../keys/key-in-use.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import { isSameScope, scopeOf } from '../scope.ts';
 import { extendLocks } from '../storage/extend-locks.ts';
@@ -78,10 +79,9 @@ async function unlessDoubted(
     const doubt = await context.platform.database.tenant(organizationId, async (transaction) => {
       const base = await backupStore.find(transaction, organizationId, backupId);
       if (base?.verification && foundDamage(base.verification)) return 'did not pass its verification';
-      const { currentKeyId, isCustomers } = await context.keys.ring(transaction, organizationId);
-      return base && isCustomers && base.keyId !== currentKeyId
-        ? 'was made with another key than the one in use, and was not wrapped anew by a rotation'
-        : undefined;
+      return (await isUnderKeyInUse(context, transaction, organizationId, [backupId]))
+        ? undefined
+        : 'was made with another key than the one in use, and was not wrapped anew by a rotation';
     });
     if (doubt === undefined) continue;
     await chain[0]?.store.close();

@@ -1,6 +1,7 @@
 import { type BackupReader, writeIncrement } from '@holdfast/engine';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { isUnderKeyInUse } from '../keys/key-in-use.ts';
 import type { LoadedBackup } from '../load-backup.ts';
 import { scopeOf } from '../scope.ts';
 import { findParent } from './find-parent.ts';
@@ -24,7 +25,7 @@ export async function incrementOfLog(
     const captured = await context.capturedSince(row, chain, signal);
     if (!captured) return false;
     try {
-      await holdParent(context, loaded, chain.at(-1)!);
+      if (!(await holdParent(context, loaded, chain))) return false;
       await carryOut(context, step, async (work) => {
         await work.expect(captured.documentCount);
         const { store, keys } = work;
@@ -50,10 +51,18 @@ export async function incrementOfLog(
   }
 }
 
-/** From here on the parent cannot go. */
-async function holdParent(context: BackupsContext, { row }: LoadedBackup, parent: BackupReader): Promise<void> {
-  await context.platform.database.tenant(row.organizationId, async (transaction) => {
-    await backupStore.holdParent(transaction, row, parent.backupId);
-    await backupStore.update(transaction, row.organizationId, row.id, { parentId: parent.backupId });
+/** From here on the parent cannot go. False when a key was given since the parent was chosen that does not open it. */
+async function holdParent(
+  context: BackupsContext,
+  { row }: LoadedBackup,
+  chain: readonly BackupReader[],
+): Promise<boolean> {
+  const chainIds = chain.map(({ backupId }) => backupId);
+  const parentId = chainIds.at(-1)!;
+  return context.platform.database.tenant(row.organizationId, async (transaction) => {
+    if (!(await isUnderKeyInUse(context, transaction, row.organizationId, chainIds))) return false;
+    await backupStore.holdParent(transaction, row, parentId);
+    await backupStore.update(transaction, row.organizationId, row.id, { parentId });
+    return true;
   });
 }

@@ -5,6 +5,7 @@ import type { RunningJob } from '../../../platform/queue.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import type { BackupJobData } from '../jobs.ts';
+import { isUnderKeyInUse } from '../keys/key-in-use.ts';
 import type { LoadedBackup } from '../load-backup.ts';
 import { scopeOf } from '../scope.ts';
 import { enqueueRanges, rangePriority } from './admission.ts';
@@ -37,12 +38,15 @@ export async function runPlan(context: BackupsContext, job: RunningJob<BackupJob
   const work = async (signal: AbortSignal) => {
     const step = { loaded, signal, show, isRepeated: job.attempt > 1 };
     const isMade = (await incrementOfLog(context, step)) || (await fullOfLog(context, step));
-    if (!isMade) await plan(context, loaded, signal);
+    if (isMade) return;
+    // A key that somebody gives meanwhile comes once; the plan after it knows it.
+    while (!(await plan(context, loaded, signal))) signal.throwIfAborted();
   };
   await runBackupJob(context, job, loaded.row, work, figures);
 }
 
-async function plan(context: BackupsContext, loaded: LoadedBackup, signal: AbortSignal): Promise<void> {
+/** False when what it would build on cannot be followed any more. */
+async function plan(context: BackupsContext, loaded: LoadedBackup, signal: AbortSignal): Promise<boolean> {
   const { row, project } = loaded;
   const firestore = await context.sources.open(project);
   try {
@@ -82,7 +86,9 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
     });
     await chain?.[0]?.store.close();
     const warnings = [...empty, ...(warning ? [warning] : [])];
-    await startRanges(context, loaded, { planned, expected, warnings, reads: source.usage.documentsRead });
+    const chainIds = chain?.map(({ backupId }) => backupId) ?? [];
+    const reads = source.usage.documentsRead;
+    return await startRanges(context, loaded, { planned, chainIds, expected, warnings, reads });
   } finally {
     await firestore.close();
   }
@@ -99,23 +105,28 @@ function requireBudget(budget: number | null, expected: number): void {
 
 interface Planned {
   planned: Awaited<ReturnType<typeof planBackup>>;
+  chainIds: readonly string[];
   expected: number;
   warnings: readonly string[];
   reads: number;
 }
 
-/** The one transaction that fixes the plan and enqueues its ranges. Does nothing when the backup has ended or is planned. */
+/**
+ * The one transaction that fixes the plan and enqueues its ranges. Does nothing when the backup has ended or is planned; false,
+ * and nothing is done, when the key that it would be made with is not that of the chain.
+ */
 async function startRanges(
   context: BackupsContext,
   { row, copies, project }: LoadedBackup,
-  { planned, expected, warnings, reads }: Planned,
-): Promise<void> {
+  { planned, chainIds, expected, warnings, reads }: Planned,
+): Promise<boolean> {
   const { database, queue, clock } = context.platform;
   const { organizationId, id: backupId } = row;
-  await database.tenant(organizationId, async (transaction) => {
+  return database.tenant(organizationId, async (transaction) => {
     await context.organizations.hold(transaction, organizationId);
     const locked = await backupStore.findLocked(transaction, organizationId, backupId);
-    if (locked?.status !== 'running' || locked.plan !== null) return;
+    if (locked?.status !== 'running' || locked.plan !== null) return true;
+    if (!(await isUnderKeyInUse(context, transaction, organizationId, chainIds))) return false;
     if (planned.parent) await backupStore.holdParent(transaction, locked, planned.parent.backupId);
     const { ring, currentKeyId } = await context.keys.ring(transaction, organizationId);
     const now = clock.now();
@@ -143,5 +154,6 @@ async function startRanges(
     // Its own ranges are open by now; they are not held against it.
     const priority = Math.min(0, (await rangePriority(transaction, organizationId)) + planned.ranges.length);
     await enqueueRanges(queue, transaction, row, planned.ranges.keys(), priority);
+    return true;
   });
 }
