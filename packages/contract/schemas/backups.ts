@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JobErrorCode } from '../errors.ts';
 import { jobErrorCodes } from '../errors.ts';
-import { collectionPath, collectionPaths, firestoreValue } from './firestore.ts';
+import { collectionPath, collectionPaths, documentPath, firestoreValue } from './firestore.ts';
 import { currency, jobError, jobStatuses, money, progress, seconds } from './jobs.ts';
 import {
   bytes,
@@ -238,6 +238,9 @@ export const backupDiff = z
     added: z.array(diffEntry).max(200).describe('Only in what the backup is compared with.'),
     removed: z.array(diffEntry).max(200).describe('Only in the backup.'),
     changed: z.array(changedEntry).max(200),
+    compared: count().describe(
+      'How many documents of the backup this page has compared, those that are equal among them.',
+    ),
   })
   .meta({ id: 'BackupDiff', description: 'One page of what changed from this backup to the other side.' });
 
@@ -307,7 +310,24 @@ export const listBackupDocumentsQuery = pageQuery.extend({
   search: firestoreName({ min: 1, max: 200 })
     .optional()
     .describe('Only documents with this text in their id or in any string value, whatever the case.'),
+  from: documentPath()
+    .optional()
+    .describe('The first page begins with this document, or where it would stand. A search begins at the beginning.'),
 });
+
+/** Who shows how far it is asks for short pages. */
+export const diffSeconds = () =>
+  z.coerce
+    .number<number | string>({ error: 'must be a whole number from 1 to 20' })
+    .int({ error: 'must be a whole number from 1 to 20' })
+    .min(1, { error: 'must be a whole number from 1 to 20' })
+    .max(20, { error: 'must be a whole number from 1 to 20' })
+    .default(20)
+    .meta({
+      description:
+        'How long a page may compare; then it ends where it is, maybe with nothing found yet, and `nextCursor` goes on.',
+      documentedAs: { type: 'integer', format: 'int32', minimum: 1, maximum: 20, default: 20 },
+    });
 
 /** Beside the page: a search is bounded in time, and goes on with the cursor even where it found nothing. */
 export const documentsScanned = z.object({
@@ -317,6 +337,7 @@ export const documentsScanned = z.object({
 export const diffBackupQuery = pageQuery.extend({
   against: text({ min: 1, max: 256 }).default('live').describe('`live`, or the id of another backup of the project.'),
   collection: collectionPath().optional(),
+  seconds: diffSeconds(),
 });
 
 export const exportBackupQuery = z.object({

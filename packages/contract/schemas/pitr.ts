@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { exportBackupQuery, listBackupDocumentsQuery } from './backups.ts';
+import { diffSeconds, exportBackupQuery, listBackupDocumentsQuery } from './backups.ts';
 import { documentPath, firestoreFields } from './firestore.ts';
 import { jobError, seconds } from './jobs.ts';
 import {
@@ -109,4 +109,5 @@ export const viewDiffQuery = pageQuery.extend({
   at,
   against: text({ min: 1, max: 256 }).default('live').describe('`live`, another moment, or the id of a backup.'),
   collection: firestoreName({ min: 1, max: 6144 }).optional(),
+  seconds: diffSeconds(),
 });

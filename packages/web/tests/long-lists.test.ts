@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { type LongestTask, watchTasks } from '../testing/longest-task.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
@@ -80,6 +81,22 @@ describe.skipIf(!hasChromium)('a long list', () => {
     expect(await table.getByRole('row').count()).toBeLessThan(drawnMax);
     await page.keyboard.press('Home');
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
+  });
+
+  test('of documents shows the one that an address leads to, in the first page or far behind it', async () => {
+    const { page } = owner;
+    const list = page.getByRole('navigation', { name: 'Documents' });
+    const isInSight = async (name: string) => {
+      const [row, frame] = [await list.getByRole('link', { name }).boundingBox(), await list.boundingBox()];
+      return row !== null && frame !== null && row.y >= frame.y && row.y + row.height <= frame.y + frame.height;
+    };
+    for (const name of ['B-00150', 'B-01100']) {
+      await goInside(page, shop.slug, `/backups/${backupId}/browse/bikes/${name}`);
+      await list.getByRole('link', { name }).waitFor();
+      await expect.poll(() => isInSight(name)).toBe(true);
+    }
+    await page.getByRole('button', { name: 'Show from the beginning' }).click();
+    await expect.poll(() => isInSight('B-00000')).toBe(true);
   });
 
   test('of documents is paged to its end, and searched by id and by value', { timeout: 300_000 }, async () => {

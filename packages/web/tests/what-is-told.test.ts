@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('what was done is told as it was', () => {
@@ -126,6 +127,21 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     const below = async () => (await page.getByText('Only there now', { exact: true }).boundingBox())?.y ?? 0;
     await expect.poll(below).toBeGreaterThan(((await path.boundingBox())?.y ?? 0) + 10);
     await page.setViewportSize(desktop);
+  });
+
+  test('a comparison says how far it is while it runs', async () => {
+    const { page } = owner;
+    const backupId = await shop.backUp();
+    const held = Promise.withResolvers<void>();
+    shop.firestore.control.addFault({ method: 'RunQuery', until: held.promise });
+    await goInside(page, shop.slug, `/backups/${backupId}/compare`);
+    await page.getByRole('progressbar', { name: 'Comparing' }).waitFor();
+    await page.getByText(/^0 of \d+ documents of the backup compared$/).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    shop.firestore.control.clearFaults();
+    held.resolve();
+    await page.getByRole('heading', { name: 'Nothing differs.' }).waitFor();
+    expect(await page.getByRole('progressbar').count()).toBe(0);
   });
 
   test('a document is ticked where it was picked, and picking it elsewhere takes the version from there', async () => {

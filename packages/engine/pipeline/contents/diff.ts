@@ -35,9 +35,14 @@ interface SideDocument {
 /**
  * What changed from `before` to `after`, in path order: `added` is only there, `removed` only here. Contents are
  * compared, not times: the same fields written again are no change. References are compared relative to their database,
- * so that a database restored elsewhere is equal to its original.
+ * so that a database restored elsewhere is equal to its original. `onCompared` hears of each document of `before` once it
+ * is settled.
  */
-export async function* diffSides(before: DiffSide, after: DiffSide): AsyncGenerator<DocumentChange> {
+export async function* diffSides(
+  before: DiffSide,
+  after: DiffSide,
+  onCompared: (path: string) => void = () => {},
+): AsyncGenerator<DocumentChange> {
   const left = documentsOf(before);
   const right = documentsOf(after);
   let [here, there] = [await left.next(), await right.next()];
@@ -46,6 +51,7 @@ export async function* diffSides(before: DiffSide, after: DiffSide): AsyncGenera
     if (order < 0) {
       const { path, body } = here.value as SideDocument;
       yield oneSided('removed', path, body);
+      onCompared(path);
       here = await left.next();
     } else if (order > 0) {
       const { path, body } = there.value as SideDocument;
@@ -55,6 +61,7 @@ export async function* diffSides(before: DiffSide, after: DiffSide): AsyncGenera
       const [old, young] = [here.value as SideDocument, there.value as SideDocument];
       const changes = changesBetween(old.body, young.body, before.database, after.database);
       if (changes.length > 0) yield { kind: 'changed', path: old.path, changes };
+      onCompared(old.path);
       [here, there] = [await left.next(), await right.next()];
     }
   }

@@ -164,14 +164,14 @@ function viewHandlers(context: PitrContext): Handlers {
 
     viewPitrDiff: ({ organization, params: { projectId }, query, signal }) =>
       readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
-        const { against, collection, limit } = query;
+        const { against, collection, limit, seconds } = query;
         const bound = [projectId, instant, against, collection];
         const cursor = cursors.read('pitr-diff', bound, query.cursor);
         const position = cursor === undefined ? undefined : (JSON.parse(cursor) as DiffPosition);
         const organizationId = organization.id;
         const other = await otherSide(context, { organizationId, projectId, at: against, signal }, position);
         const turn = () => context.backups.platform.cpuTurns.take(organizationId);
-        const request = { against, collection, limit, position, signal, turn };
+        const request = { against, collection, limit, seconds, position, signal, turn };
         const { data, next } = await diffView(view, other, request);
         return { data, nextCursor: next && cursors.write('pitr-diff', bound, JSON.stringify(next)) };
       }),

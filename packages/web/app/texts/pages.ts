@@ -174,6 +174,7 @@ export const browse = {
   openBackup: 'Open the backup',
   chooseCollection: 'Choose a collection.',
   chooseDocument: 'Choose a document.',
+  fromBeginning: 'Show from the beginning',
   nothingIn: 'The backup holds no documents here.',
   restoreCollection: 'Restore this collection…',
   restoreSelected: (count: number) => `Restore ${formatCount(count)} selected…`,
@@ -204,6 +205,12 @@ export const browse = {
   compareSubtitle: (from: string, to: string) => `What changed from ${from} to ${to}.`,
   fieldsChanged: (count: number) => plural(count, 'field', 'fields'),
   goOn: 'Compare further',
-  comparedSoFar: 'More may come: only a part has been compared.',
+  comparing: 'Comparing',
+  comparedOf: (compared: number, total: number | null) =>
+    total === null
+      ? `${plural(compared, 'document', 'documents')} of the backup compared`
+      : `${formatCount(compared)} of ${plural(total, 'document', 'documents')} of the backup compared`,
+  stopComparing: 'Stop',
+  comparedSoFar: (howFar: string) => `More may come: ${howFar}.`,
   collection: 'Collection',
 };

@@ -49,6 +49,23 @@ export async function readDocuments(
   return { documents, next: entries.length < found.entries.length ? (paths.at(-1) ?? null) : (found.next ?? null) };
 }
 
+/** The same, beginning with a document that is known by its path; where there is none of that path, with what follows. */
+export async function readDocumentsFrom(
+  view: View,
+  path: string,
+  { limit, ...options }: Omit<BrowseOptions, 'budgetMs' | 'after'>,
+): Promise<DocumentPage> {
+  const slash = path.lastIndexOf('/');
+  const isWanted =
+    (options.collection === undefined || options.collection === path.slice(0, slash)) &&
+    path.slice(slash + 1).startsWith(options.prefix ?? '');
+  const body = isWanted ? await view.get(path, options.signal ? { signal: options.signal } : {}) : undefined;
+  const first = body ? [presentDocument(path, body, view.body?.snapshotTime ?? '')] : [];
+  if (first.length === limit) return { documents: first, next: path };
+  const rest = await readDocuments(view, { ...options, after: path, limit: limit - first.length });
+  return { ...rest, documents: [...first, ...rest.documents] };
+}
+
 interface Body {
   path: string;
   body: Uint8Array;

@@ -3,7 +3,7 @@ import { type Cursors, type PageQuery, pageOf } from '../../../platform/cursor.t
 import { defined } from '../../../platform/defined.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
-import { readDocuments, searchDocuments } from './browse-documents.ts';
+import { readDocuments, readDocumentsFrom, searchDocuments } from './browse-documents.ts';
 
 /** What backups and moments of a log have in common when somebody looks inside. */
 
@@ -42,6 +42,8 @@ export interface DocumentsQuery {
   collection?: string | undefined;
   prefix?: string | undefined;
   search?: string | undefined;
+  /** The path that the first page begins with. */
+  from?: string | undefined;
 }
 
 /** An empty page of a collection that is there is one thing, a name that nothing stands for another: COLLECTION_NOT_FOUND. */
@@ -65,12 +67,14 @@ export async function pageOfDocuments(
   cursors: Cursors,
   { list, filters, limit, cursor }: PageQuery,
   view: View,
-  { collection, prefix, search }: DocumentsQuery,
+  { collection, prefix, search, from }: DocumentsQuery,
   signal: AbortSignal,
 ) {
   const after = cursors.read(list, filters, cursor);
   const options = { limit, signal, ...defined({ collection, prefix, after }) };
-  const page = await (search === undefined ? readDocuments(view, options) : searchDocuments(view, search, options));
+  const read = () =>
+    from === undefined || after !== undefined ? readDocuments(view, options) : readDocumentsFrom(view, from, options);
+  const page = await (search === undefined ? read() : searchDocuments(view, search, options));
   const nextCursor = page.next === null ? null : cursors.write(list, filters, page.next);
   return { data: page.documents, nextCursor, beside: defined({ scanned: page.scanned }) };
 }

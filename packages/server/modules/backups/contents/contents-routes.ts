@@ -53,12 +53,21 @@ export function contentsHandlers(context: BackupsContext): Handlers {
       }),
 
     diffBackup: async ({ organization, params: { backupId }, query, signal }) => {
-      const { against, collection, limit } = query;
+      const { against, collection, limit, seconds } = query;
       const bound = [backupId, against, collection];
       const cursor = cursors.read('backup-diff', bound, query.cursor);
       const position = cursor === undefined ? undefined : (JSON.parse(cursor) as DiffPosition);
       try {
-        const request = { organizationId: organization.id, backupId, against, collection, limit, position, signal };
+        const request = {
+          organizationId: organization.id,
+          backupId,
+          against,
+          collection,
+          limit,
+          seconds,
+          position,
+          signal,
+        };
         const { data, next } = await diffBackup(context, request);
         return { data, nextCursor: next && cursors.write('backup-diff', bound, JSON.stringify(next)) };
       } catch (error) {

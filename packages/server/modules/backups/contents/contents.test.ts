@@ -45,6 +45,21 @@ describe('what is in a backup', () => {
     expect([rows.map(({ path }) => path), pages]).toEqual([['ghosts', 'users'], 2]);
   });
 
+  test('documents can begin in the middle: with one of them, or where it would stand', async () => {
+    for (const id of ['a', 'b', 'd', 'e']) await bench.firestore.doc(`users/${id}`).set({ id });
+    await bench.firestore.doc('zebras/1').set({ n: 1 });
+    const id = await bench.backUp();
+    const idsOf = ({ rows }: { rows: { path: string }[] }) =>
+      rows.map(({ path }) => path.replace('users/', '')).join('');
+    const users = `/backups/${id}/documents?collection=users`;
+    expect(idsOf(await allPages(`${users}&from=users/b&limit=2`))).toBe('bde');
+    expect(idsOf(await allPages(`${users}&from=users/b&limit=1`))).toBe('bde');
+    expect(idsOf(await allPages(`${users}&from=users/c`))).toBe('de');
+    expect(idsOf(await allPages(`${users}&from=animals/1`))).toBe('abde');
+    expect(idsOf(await allPages(`${users}&from=users/b&prefix=e`))).toBe('e');
+    expect((await ask(`${users}&from=users`)).body.error.code).toBe('VALIDATION_ERROR');
+  });
+
   test('documents come page by page in the order of names, each once, with their values', async () => {
     loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), { documents: 700 });
     const id = await bench.backUp();
@@ -175,11 +190,11 @@ describe('a diff', () => {
       ],
     };
     const live = await ask(`/backups/${before}/diff`);
-    expect(live.body.data).toEqual({ against: 'live', ...expected });
+    expect(live.body.data).toEqual({ against: 'live', ...expected, compared: 3 });
     expect(live.body.data.changed[0].fields).toHaveLength(4);
     const after = await bench.backUp({ type: 'incremental' });
     const between = await ask(`/backups/${before}/diff?against=${after}`);
-    expect(between.body.data).toEqual({ against: after, ...expected });
+    expect(between.body.data).toEqual({ against: after, ...expected, compared: 3 });
     const backwards = await ask(`/backups/${after}/diff?against=${before}`);
     expect(backwards.body.data.added.map(({ path }: { path: string }) => path)).toEqual(['users/bob']);
     expect((await ask(`/backups/${before}/diff?collection=orders`)).body.data.changed).toEqual([]);
@@ -194,15 +209,33 @@ describe('a diff', () => {
     for (let n = 25; n < 30; n++) await bench.firestore.doc(`users/${n}`).set({ n });
     const seen: string[] = [];
     let cursor: string | null = null;
-    let pages = 0;
+    let [pages, comparedCount] = [0, 0];
     do {
       const answer = await ask(`/backups/${before}/diff?limit=6${cursor ? `&cursor=${cursor}` : ''}`);
-      const { added, removed, changed } = answer.body.data;
+      const { added, removed, changed, compared } = answer.body.data;
+      comparedCount += compared;
       seen.push(...[...added, ...removed, ...changed].map(({ path }: { path: string }) => path));
       cursor = answer.body.pagination.nextCursor;
       pages++;
     } while (cursor);
-    expect([seen.length, new Set(seen).size, pages]).toEqual([20, 20, 4]);
+    expect([seen.length, new Set(seen).size, pages, comparedCount]).toEqual([20, 20, 4, 25]);
+  });
+
+  test('ends after the seconds it was given, and each page says how many documents it has compared', async () => {
+    loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), { documents: 1500 });
+    const id = await bench.backUp();
+    bench.sandbox.control.addFault({ method: 'RunQuery', batchLatencyMs: 80 });
+    const counts: number[] = [];
+    let cursor: string | null = null;
+    do {
+      const answer = await ask(`/backups/${id}/diff?seconds=1${cursor ? `&cursor=${cursor}` : ''}`);
+      counts.push(answer.body.data.compared);
+      cursor = answer.body.pagination.nextCursor;
+    } while (cursor);
+    bench.sandbox.control.clearFaults();
+    expect(counts.length).toBeGreaterThan(1);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(1500);
+    expect((await ask(`/backups/${id}/diff?seconds=0`)).body.error.code).toBe('VALIDATION_ERROR');
   });
 
   test('against the live database stays within what was backed up', async () => {
@@ -214,6 +247,7 @@ describe('a diff', () => {
       added: [],
       removed: [],
       changed: [],
+      compared: 1,
     });
   });
 });

@@ -29,12 +29,14 @@ export interface DiffRequest {
   against: string;
   collection: string | undefined;
   limit: number;
+  /** How long one page may compare. */
+  seconds: number;
   /** Where the page before ended, and as of when the live database is read on all pages. */
   position: DiffPosition | undefined;
   signal: AbortSignal;
 }
 
-type PageRequest = Pick<DiffRequest, 'against' | 'collection' | 'limit' | 'position' | 'signal'> & {
+type PageRequest = Pick<DiffRequest, 'against' | 'collection' | 'limit' | 'seconds' | 'position' | 'signal'> & {
   /** Resolves when the next few milliseconds of comparing may begin. */
   turn(): Promise<void>;
 };
@@ -49,8 +51,7 @@ export interface DiffPage {
   next: DiffPosition | null;
 }
 
-/** A page takes no longer, and no more bytes, than this; one without a difference may be empty and still go on. */
-const pageMs = 20_000;
+/** A page takes no more bytes than this; one without a difference may be empty and still go on. */
 const pageBytesMax = 8 * 1024 * 1024;
 /** The live database is read as of one instant on all pages while it can be reached: for somewhat less than an hour. */
 const readTimeAgeMsMax = 50 * minuteMs;
@@ -98,7 +99,7 @@ export async function diffView(
   try {
     const page = scope
       ? await readPage(view, other, scope, request)
-      : { data: { against: request.against, added: [], removed: [], changed: [] }, through: null };
+      : { data: { against: request.against, added: [], removed: [], changed: [], compared: 0 }, through: null };
     const next = page.through === null ? null : { after: page.through, readTime: other.readTime };
     return { data: page.data, next };
   } finally {
@@ -185,23 +186,26 @@ async function readPage(
   view: View,
   other: OtherSide,
   scope: Scope,
-  { limit, position, against, signal, turn }: PageRequest,
+  { limit, seconds, position, against, signal, turn }: PageRequest,
 ): Promise<{ data: Diff; through: string | null }> {
-  const data: Diff = { against, added: [], removed: [], changed: [] };
-  const deadlineMs = performance.now() + pageMs;
+  const data: Diff = { against, added: [], removed: [], changed: [], compared: 0 };
+  const deadlineMs = performance.now() + seconds * 1000;
   const after = position?.after;
   const here = view.records({ scope, ...(after === undefined ? {} : { after }) }, { signal });
+  const isPast = (path: string) => after !== undefined && comparePaths(path, after) <= 0;
   const changes = diffSides(
     { database: view.database, records: within(here, deadlineMs, turn) },
     { database: other.database, records: within(other.records(scope, after), deadlineMs, turn) },
+    (path) => {
+      if (data.compared > 0 || !isPast(path)) data.compared++;
+    },
   );
   let count = 0;
   let bytes = 0;
   let last = '';
   try {
     for await (const change of changes) {
-      const isPast = after !== undefined && comparePaths(change.path, after) <= 0;
-      if (isPast || (other.scope && !scopeContains(other.scope, change.path))) continue;
+      if (isPast(change.path) || (other.scope && !scopeContains(other.scope, change.path))) continue;
       if (count === limit || bytes > pageBytesMax) return { data, through: last };
       bytes += add(data, change, view.body?.snapshotTime ?? '');
       count++;

@@ -1,26 +1,23 @@
-import type { DataOf, Operations } from '@holdfast/contract';
-import type { Page as AnswerPage, HoldfastError } from '@holdfast/contract/client';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import type { Backup } from '@holdfast/contract';
 import { GitCompare } from 'lucide-react';
 import { useRef } from 'react';
-import { keyOf, useAll, useRead } from '../../api/calls.ts';
-import { clientFor } from '../../api/client.ts';
-import { useWorkplace, useZone } from '../../api/organization.tsx';
+import { useAll, useRead } from '../../api/calls.ts';
+import { useZone } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { Box } from '../../components/list.tsx';
 import { useRowKeys } from '../../components/row-keys.ts';
-import { Empty, Problem, Skeleton } from '../../components/states.tsx';
+import { Empty, Problem } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
 import { ChangedRow, type Picking, SideRow } from './compare-rows.tsx';
+import { Comparing } from './comparing.tsx';
 import { NothingInside } from './nothing-inside.tsx';
 import { RestoreSelected } from './restore-selected.tsx';
-
-type Diff = DataOf<Operations['diffBackup']>;
+import { useDifferences } from './use-differences.ts';
 
 /** What changed from this backup to the live database or to another one, page by page. */
 export function Page() {
@@ -81,11 +78,10 @@ export function Page() {
           )}
         </FilterBar>
       )}
-      {isReadable && (
+      {backup.data && isReadable && (
         <Differences
           key={`${against} ${search.collection}`}
-          backupId={backupId}
-          projectId={projectId}
+          backup={backup.data}
           moment={from}
           against={against}
           collection={search.collection}
@@ -96,103 +92,80 @@ export function Page() {
 }
 
 interface DifferencesProps {
-  backupId: string;
-  projectId: string;
+  backup: Backup;
   moment: string;
   against: string;
   collection: string | undefined;
 }
 
-function Differences({ backupId, projectId, moment, against, collection }: DifferencesProps) {
-  const { organization } = useWorkplace();
-  const input = { params: { backupId }, query: { against, limit: 100, ...(collection ? { collection } : {}) } };
-  const diff = useInfiniteQuery<AnswerPage<Diff>, HoldfastError>({
-    queryKey: keyOf(organization.id, 'diffBackup', input),
-    queryFn: ({ pageParam, signal }) =>
-      clientFor(organization.id).diffBackup({
-        ...input,
-        query: { ...input.query, ...(pageParam ? { cursor: pageParam as string } : {}) },
-        signal,
-      }),
-    initialPageParam: undefined,
-    getNextPageParam: (last) => last.pagination.nextCursor ?? undefined,
-    staleTime: 30_000,
-  });
+function Differences({ backup, moment, against, collection }: DifferencesProps) {
+  const { id: backupId, projectId } = backup;
+  const diff = useDifferences(backupId, against, collection);
+  const { added, removed, changed, total, hasMore, isComparing } = diff;
   const paths = usePaths();
   const frame = useRef<HTMLUListElement>(null);
   useRowKeys(frame);
-  if (diff.error && !diff.data)
-    return (
-      <Box>
-        <Problem error={diff.error} onRetry={() => void diff.refetch()} />
-      </Box>
-    );
-  if (!diff.data)
-    return (
-      <Box>
-        <Skeleton />
-      </Box>
-    );
-  const pages = diff.data.pages.map(({ data }) => data);
-  const [added, removed] = [pages.flatMap((page) => page.added), pages.flatMap((page) => page.removed)];
-  const changed = pages.flatMap((page) => page.changed);
   // What has been read so far is less than there is.
-  const countOf = (entries: readonly unknown[]) => `${formatCount(entries.length)}${diff.hasNextPage ? '+' : ''}`;
+  const countOf = (entries: readonly unknown[]) => `${formatCount(entries.length)}${hasMore ? '+' : ''}`;
   const addedWord = against === 'live' ? t.browse.added : t.browse.addedOther;
   const removedWord = against === 'live' ? t.browse.removed : t.browse.removedOther;
   // What is only there now stands in no backup to take it from.
   const picking: Picking = { projectId, backupId, from: moment };
-  const total = added.length + removed.length + changed.length;
+  const documentsTotal = collection === undefined ? backup.documentCount : null;
+  const isOver = !hasMore && !isComparing && diff.error === null;
   return (
     <>
-      <p className="flex flex-wrap gap-2 text-meta" role="status">
-        <span className="rounded-tag bg-sunken px-2 py-0.5">
-          ± {countOf(changed)} {t.browse.changed.toLowerCase()}
-        </span>
-        <span className="rounded-tag bg-risk-weak px-2 py-0.5 text-risk">
-          + {countOf(added)} {addedWord.toLowerCase()}
-        </span>
-        <span className="rounded-tag bg-held-weak px-2 py-0.5 text-held">
-          − {countOf(removed)} {removedWord.toLowerCase()}
-        </span>
-        {diff.hasNextPage && <span className="self-center text-ink2">{t.browse.comparedSoFar}</span>}
-      </p>
+      {isComparing && <Comparing compared={diff.compared} total={documentsTotal} onStop={diff.stop} />}
+      {(total > 0 || isOver) && (
+        <p className="flex flex-wrap gap-2 text-meta" role="status">
+          <span className="rounded-tag bg-sunken px-2 py-0.5">
+            ± {countOf(changed)} {t.browse.changed.toLowerCase()}
+          </span>
+          <span className="rounded-tag bg-risk-weak px-2 py-0.5 text-risk">
+            + {countOf(added)} {addedWord.toLowerCase()}
+          </span>
+          <span className="rounded-tag bg-held-weak px-2 py-0.5 text-held">
+            − {countOf(removed)} {removedWord.toLowerCase()}
+          </span>
+        </p>
+      )}
       <RestoreSelected projectId={projectId} />
-      <Box>
-        {total === 0 && !diff.hasNextPage && <Empty icon={GitCompare} title={t.browse.nothingDiffers(collection)} />}
-        <ul ref={frame}>
-          {changed.map((entry) => (
-            <ChangedRow key={entry.path} entry={entry} to={paths.document(projectId, entry.path)} picking={picking} />
-          ))}
-          {removed.map((entry) => (
-            <SideRow
-              key={entry.path}
-              path={entry.path}
-              tone="then"
-              word={removedWord}
-              to={paths.document(projectId, entry.path)}
-              picking={picking}
-            />
-          ))}
-          {added.map((entry) => (
-            <SideRow
-              key={entry.path}
-              path={entry.path}
-              tone="now"
-              word={addedWord}
-              to={paths.document(projectId, entry.path)}
-            />
-          ))}
-        </ul>
-        {diff.hasNextPage && (
-          <div className="flex items-center justify-center gap-3 border-line border-t p-3 text-table text-ink2">
-            {t.browse.comparedSoFar}
-            <Button busy={diff.isFetchingNextPage} onClick={() => void diff.fetchNextPage()}>
-              {t.browse.goOn}
-            </Button>
-          </div>
-        )}
-      </Box>
+      {(total > 0 || !isComparing) && (
+        <Box>
+          {total === 0 && isOver && <Empty icon={GitCompare} title={t.browse.nothingDiffers(collection)} />}
+          <ul ref={frame}>
+            {changed.map((entry) => (
+              <ChangedRow key={entry.path} entry={entry} to={paths.document(projectId, entry.path)} picking={picking} />
+            ))}
+            {removed.map((entry) => (
+              <SideRow
+                key={entry.path}
+                path={entry.path}
+                tone="then"
+                word={removedWord}
+                to={paths.document(projectId, entry.path)}
+                picking={picking}
+              />
+            ))}
+            {added.map((entry) => (
+              <SideRow
+                key={entry.path}
+                path={entry.path}
+                tone="now"
+                word={addedWord}
+                to={paths.document(projectId, entry.path)}
+              />
+            ))}
+          </ul>
+          {diff.error && <Problem error={diff.error} onRetry={diff.retry} />}
+          {hasMore && !isComparing && diff.error === null && (
+            <div className="flex flex-wrap items-center justify-center gap-3 border-line border-t p-3 text-table text-ink2">
+              {t.browse.comparedSoFar(t.browse.comparedOf(diff.compared, documentsTotal))}
+              <Button onClick={diff.goOn}>{t.browse.goOn}</Button>
+            </div>
+          )}
+        </Box>
+      )}
     </>
   );
 }

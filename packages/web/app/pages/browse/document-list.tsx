@@ -34,11 +34,23 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
   const [inValues, setInValues] = useState(false);
   const settled = useSettled(prefix);
   const wanted = inValues ? { search: settled } : { prefix: settled };
+  const [from, setFrom] = useState<string>();
+  const part = settled ? wanted : from ? { from } : {};
   const list = useList(
     'listBackupDocuments',
-    { params: { backupId: backup.id }, query: { collection, limit: 200, ...(settled ? wanted : {}) } },
+    { params: { backupId: backup.id }, query: { collection, limit: 200, ...part } },
     { everyMs: false },
   );
+  const far = settled || list.isStale ? undefined : farFrom(list, document);
+  const [leftBehind, setLeftBehind] = useState<string>();
+  // An address that somebody was given may lead far into a long list.
+  useEffect(() => {
+    if (far && far !== leftBehind) setFrom(far);
+  }, [far, leftBehind]);
+  const toBeginning = () => {
+    setLeftBehind(document ?? undefined);
+    setFrom(undefined);
+  };
   const paths = usePaths();
   const canRestore = useCan('member');
   // A document need not have every collection that others of its kind have below them.
@@ -83,6 +95,15 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
           </Button>
         </div>
       )}
+      {from && !settled && (
+        <button
+          type="button"
+          onClick={toBeginning}
+          className="touch border-line border-b px-4 py-2 text-left font-medium text-held text-table hover:underline"
+        >
+          {t.browse.fromBeginning}
+        </button>
+      )}
       {list.rows && list.rows.length > 0 && (
         <Rows
           backup={backup}
@@ -104,6 +125,12 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
       </p>
     </div>
   );
+}
+
+/** The open document, where it is not among those that were read and others are still to come. */
+function farFrom(list: { rows: readonly { path: string }[] | undefined; hasMore: boolean }, document: string | null) {
+  const isFar = document !== null && list.hasMore && list.rows?.every(({ path }) => path !== document);
+  return isFar ? document : undefined;
 }
 
 interface RowsProps {
@@ -133,6 +160,7 @@ function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) 
     inSight ? { first: inSight.startIndex, last: inSight.endIndex } : undefined,
     rows.length,
   );
+  useSeenAtFirst(frame, rowPx, document, rows);
   const lastSeen = inSight?.endIndex ?? 0;
   useEffect(() => {
     if (hasMore && rows.length >= 60 && lastSeen > rows.length - 60) loadMore();
@@ -156,6 +184,24 @@ function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) 
       </ul>
     </nav>
   );
+}
+
+/** A document that is opened by its address is in the middle of what is seen; one that was chosen here stays where it is. */
+function useSeenAtFirst(
+  frame: React.RefObject<HTMLElement | null>,
+  rowPx: number,
+  document: string | null,
+  rows: readonly { path: string }[],
+): void {
+  const seen = useRef<string | null>(null);
+  useEffect(() => {
+    const index = rows.findIndex(({ path }) => path === document);
+    if (index < 0 || seen.current === document || !frame.current) return;
+    seen.current = document;
+    const { clientHeight, scrollTop } = frame.current;
+    const isInSight = index * rowPx >= scrollTop && (index + 1) * rowPx <= scrollTop + clientHeight;
+    if (!isInSight) frame.current.scrollTop = (index + 0.5) * rowPx - clientHeight / 2;
+  }, [frame, rowPx, document, rows]);
 }
 
 interface RowProps {

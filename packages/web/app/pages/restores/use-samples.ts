@@ -46,6 +46,12 @@ export function useSamples(plan: Plan, basket: Basket, projectId: string | undef
   });
 }
 
+/** Few documents are all compared; of what lies below them nothing is. */
+export const areAllSampled = (plan: Plan, basket: Basket) => {
+  const count = pickedOf(plan, basket).length;
+  return count > 0 && count <= documentsMax && !plan.below && plan.targetProjectId === undefined;
+};
+
 interface Picked {
   readonly path: string;
   readonly backupId?: string | undefined;
@@ -114,7 +120,7 @@ async function comparePage(
       ? client.viewPitrDiff({ params: { projectId }, query: { ...asked, at }, signal })
       : client.diffBackup({ params: { backupId: plan.backupId ?? '' }, query: asked, signal });
   };
-  const found: Diff = { against: '', changed: [], removed: [], added: [] };
+  const found: Diff = { against: '', changed: [], removed: [], added: [], compared: 0 };
   // What differs may stand behind many that are only there now.
   for (let cursor: string | undefined, page = 0; page < pagesMax && found.changed.length === 0; page++) {
     const { data, pagination } = await pageOf(cursor);
