@@ -62,6 +62,27 @@ describe.skipIf(!hasChromium)('the overview', () => {
     await setStatus('connected');
   });
 
+  test('draws what has just happened before now and what is due at once behind it, none upon another', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    await page.route('**/api/v1/overview', async (route) => {
+      const answer = await route.fetch();
+      const body = await answer.json();
+      const at = new Date(Date.now() + 30_000).toISOString();
+      body.data.nextRuns = [{ ...body.data.nextRuns[0], projectId: shop.projectId, at }];
+      await route.fulfill({ response: answer, json: body });
+    });
+    await page.goto(`/o/${shop.slug}`);
+    const line = page.getByRole('img', { name: /^Shop/ });
+    await line.locator('circle.stroke-control').waitFor();
+    const edges = async (mark: string) => {
+      const { x = 0, width = 0 } = (await line.locator(mark).boundingBox()) ?? {};
+      return [x, x + width] as const;
+    };
+    const [made, now, due] = [await edges('rect.fill-held'), await edges('path.stroke-ink'), await edges('circle')];
+    expect(made[1]).toBeLessThan(now[0]);
+    expect(now[1]).toBeLessThan(due[0]);
+  });
+
   test('as a table has all that is drawn, each row with its project', async () => {
     const { page } = await dashboard.visit(shop.as.token);
     await page.goto(`/o/${shop.slug}`);

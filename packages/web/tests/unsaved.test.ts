@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addMember } from '../../server/testing/team.ts';
 import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
@@ -146,6 +147,7 @@ describe.skipIf(!hasChromium)('what somebody typed and did not save', () => {
     const member = await addMember(dashboard.app, shop.organizationId, 'member');
     await shop.backUp();
     const dialog = page.getByRole('dialog');
+    const hasFocus = (button: Locator) => button.evaluate((element) => element.matches(':focus'));
     const resized = async (list: string, look: () => Promise<void>) => {
       for (const [size, role] of [[phone, 'list'] as const, [desktop, 'table'] as const]) {
         await page.setViewportSize(size);
@@ -164,6 +166,7 @@ describe.skipIf(!hasChromium)('what somebody typed and did not save', () => {
     });
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+    expect(await hasFocus(row.getByRole('button', { name: /^Role of / }))).toBe(true);
     await row.getByRole('button', { name: 'Remove' }).click();
     await resized('Team', () => dialog.getByRole('button', { name: 'Remove' }).waitFor());
     await page.keyboard.press('Escape');
@@ -174,6 +177,7 @@ describe.skipIf(!hasChromium)('what somebody typed and did not save', () => {
     await resized('Backups', () => dialog.getByRole('button', { name: 'Delete' }).waitFor());
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+    expect(await hasFocus(page.getByRole('row').getByRole('button', { name: 'More actions' }).first())).toBe(true);
   });
 
   test('is not lost by leaving what connects, imports, backs up or switches on, and what was taken is left without a question', async () => {

@@ -2,6 +2,7 @@ import { X } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 import { t } from '../texts/index.ts';
 import { IconButton } from './button.tsx';
+import { rememberFocus } from './give-back-focus.ts';
 
 interface DialogProps {
   title: ReactNode;
@@ -26,14 +27,14 @@ export function Dialog({ title, onClose, children, footer, wide, covers }: Dialo
   const id = useId();
   useEffect(() => {
     const dialog = ref.current;
-    const before = document.activeElement;
+    const giveBack = rememberFocus();
     if (dialog && !dialog.open) {
       dialog.showModal();
       firstField(dialog)?.focus();
     }
     return () => {
       dialog?.close();
-      if (before instanceof HTMLElement) before.focus();
+      giveBack();
     };
   }, []);
   // What the browser does with Escape can be refused only once: the next one would close this, and what it stands upon.

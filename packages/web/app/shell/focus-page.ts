@@ -1,13 +1,6 @@
 import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-
-const contentId = 'content';
-
-/** The title of the page, or the place where it will stand. */
-function focusPage(): void {
-  const content = document.getElementById(contentId);
-  (content?.querySelector('h1') ?? content)?.focus({ preventScroll: true });
-}
+import { contentId, focusPage } from '../components/give-back-focus.ts';
 
 /** Another page has the focus on its title. Where the focus went along, as in a list that stays, it is left alone. */
 export function useFocusAfterNavigation(): void {

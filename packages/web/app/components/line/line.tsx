@@ -11,6 +11,8 @@ interface LineProps {
 }
 
 const height = 44;
+/** What has happened stands before the line of this moment, what is due behind it: half a mark and a gap. */
+const besideNowPx = 7;
 
 /** All time is one drawing: blocks and ticks are points one can go back to, a band is any second of it. */
 export function Line({ label, days, nowMs, points, bands }: LineProps) {
@@ -18,6 +20,8 @@ export function Line({ label, days, nowMs, points, bands }: LineProps) {
   const scale = scaleOf(days, nowMs, width);
   const isInside = (ms: number) => ms >= scale.fromMs && ms <= scale.toMs;
   const nowX = scale.x(nowMs);
+  const xOf = ({ kind, atMs }: LinePoint) =>
+    kind === 'due' ? Math.max(scale.x(atMs), nowX + besideNowPx) : Math.min(scale.x(atMs), nowX - besideNowPx);
   return (
     <div ref={ref} className="w-full">
       <svg
@@ -41,7 +45,7 @@ export function Line({ label, days, nowMs, points, bands }: LineProps) {
         {points
           .filter(({ atMs }) => isInside(atMs))
           .map((point) => (
-            <Point key={`${point.kind} ${point.id}`} point={point} x={scale.x(point.atMs)} />
+            <Point key={`${point.kind} ${point.id}`} point={point} x={xOf(point)} />
           ))}
         <path d={`M${nowX} 2V${height - 6}`} className="stroke-ink" strokeWidth="1.5" />
       </svg>
