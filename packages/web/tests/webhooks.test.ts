@@ -36,6 +36,8 @@ describe.skipIf(!hasChromium)('a webhook', () => {
 
     await shop.backUp();
     await receiver.arrivals('/hook', 1);
+    // Before anybody has chosen one of them.
+    await page.getByText('The receiver answers 500 Internal Server Error').waitFor();
     await page.getByRole('link', { name: 'backup.completed' }).click();
     await page.getByText('The receiver answers 500 Internal Server Error').waitFor();
     await page.getByText('no such field').waitFor();

@@ -2,6 +2,7 @@ import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilEnded } from '../../server/testing/protected-project.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('what a page says is so', () => {
@@ -311,6 +312,18 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const collections = encodeURIComponent('drafts\nbikes');
     await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&collections=${collections}&step=confirm`);
     await page.getByText('bikes/B-1').first().waitFor();
+  });
+
+  test('a document that is as it was then says so before it is restored', async () => {
+    const { page } = owner;
+    const preview = (path: string) =>
+      goInside(page, shop.slug, `/restores/new?backupId=${backupId}&documents=${encodeURIComponent(path)}`);
+    const same = page.getByText('No field differs: what stands there now is what stood there then.');
+    await preview('bikes/B-2');
+    await same.waitFor();
+    await preview('bikes/B-1');
+    await page.getByRole('table', { name: 'Some of them' }).waitFor();
+    expect(await same.count()).toBe(0);
   });
 
   test('the database that is connected is one of the project that is shown', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
 import { untilEnded } from '../../server/testing/protected-project.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 const failure = { status: 500, json: { success: false, error: { code: 'INTERNAL_ERROR', message: 'No.' } } };
@@ -72,6 +73,22 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     await page.reload();
     await page.getByText('On', { exact: true }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  test('a project says how old its newest good backup is, by what it is made again, and whether every second is kept', async () => {
+    const { page } = owner;
+    await goInside(page, shop.slug, `/projects/${shop.projectId}`);
+    const protection = page.getByLabel('How it is protected');
+    await protection.getByText('every day at 03:00').waitFor();
+    await protection.getByText('just now').waitFor();
+    await protection.getByRole('link', { name: 'Off: backups only' }).waitFor();
+    await protection.getByRole('link', { name: 'Nightly' }).click();
+    await page.getByRole('heading', { name: 'Nightly', level: 1 }).waitFor({ state: 'attached' });
+    // A run is due at a minute, not at a second.
+    await page
+      .getByText(/^(Today|Tomorrow) 03:00$/)
+      .first()
+      .waitFor();
   });
 
   test('a schedule whose project and storage could not be asked for is not said to be well', async () => {

@@ -52,7 +52,7 @@ export function Filter({ label, value, options, onChange, isFirst, required }: F
 
 export function FilterBar({ children, aside }: { children: ReactNode; aside?: ReactNode }) {
   return (
-    <div className="flex flex-wrap items-center gap-2 max-md:grid max-md:grid-cols-2">
+    <div className="flex flex-wrap items-center gap-2 max-md:grid max-md:grid-cols-2 max-md:*:only:col-span-2">
       {children}
       {aside && <span className="ml-auto text-meta text-ink3 max-md:col-span-2">{aside}</span>}
     </div>

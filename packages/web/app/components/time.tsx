@@ -1,6 +1,6 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
 import { useZone } from '../api/organization.tsx';
-import { formatAge, formatClock, formatDateTime, formatDay, formatNearDay } from '../format/times.ts';
+import { formatAge, formatClock, formatDateTime, formatDay, formatHour, formatNearDay } from '../format/times.ts';
 import { Tooltip } from './tooltip.tsx';
 
 const listeners = new Set<() => void>();
@@ -26,8 +26,8 @@ export const RowContext = createContext(false);
 
 interface TimeProps {
   at: string | number | null | undefined;
-  /** `full`: 18 Nov 2025 02:46:59 · `near`: Today 02:46:59 · `age`: 7 h ago · `clock`: 02:46:59 · `day`: 18 Nov */
-  as?: 'full' | 'near' | 'age' | 'clock' | 'day';
+  /** `full`: 18 Nov 2025 02:46:59 · `near`: Today 02:46:59 · `age`: 7 h ago · `clock`: 02:46:59 · `day`: 18 Nov · `due`: Tomorrow 02:00 */
+  as?: 'full' | 'near' | 'age' | 'clock' | 'day' | 'due';
   className?: string;
 }
 
@@ -66,7 +66,8 @@ function shown(instant: Date, as: TimeProps['as'], zone: string, now: number) {
   if (as === 'full') return formatDateTime(instant, zone);
   return (
     <>
-      <span className="font-medium">{formatNearDay(instant, zone, now)}</span> {formatClock(instant, zone)}
+      <span className="font-medium">{formatNearDay(instant, zone, now)}</span>{' '}
+      {as === 'due' ? formatHour(instant, zone) : formatClock(instant, zone)}
     </>
   );
 }

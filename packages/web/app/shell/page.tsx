@@ -26,8 +26,8 @@ export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions,
   useFocusWhenItComes();
   return (
     <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-5 px-7 py-6 max-md:px-4 max-md:py-4">
-      <header className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
-        <div className="min-w-0">
+      <header className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3 max-sm:items-start">
+        <div className="min-w-0 max-sm:flex-1 max-sm:basis-60">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <h1
               tabIndex={-1}
@@ -40,7 +40,7 @@ export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions,
           </div>
           {subtitle && <div className="mt-0.5 text-table text-ink2">{subtitle}</div>}
         </div>
-        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        {actions && <div className="flex flex-wrap items-center gap-2 max-sm:gap-1">{actions}</div>}
       </header>
       {children}
     </div>

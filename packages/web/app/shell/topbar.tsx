@@ -42,7 +42,7 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
       {crumbs.map((crumb, index) => (
         <li
           key={`${index} ${crumb.label}`}
-          className={`flex items-center gap-2 ${index < crumbs.length - 1 ? 'max-w-48 shrink-0' : 'min-w-0'}`}
+          className={`flex items-center gap-2 ${index < crumbs.length - 1 ? 'min-w-12 max-w-80' : 'min-w-0'}`}
         >
           {index > 0 && <ChevronRight size={14} aria-hidden className="shrink-0 text-ink3" />}
           {crumb.to && index < crumbs.length - 1 ? (

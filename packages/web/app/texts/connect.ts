@@ -130,6 +130,17 @@ export const projects = {
       .filter(Boolean)
       .join(', '),
   costTime: (time: string) => `about ${time}`,
+  protection: {
+    label: 'How it is protected',
+    newest: 'Newest good backup',
+    none: 'None yet',
+    schedule: 'Schedule',
+    byHand: 'None: by hand only.',
+    unread: 'Could not be read',
+    time: 'Point in time',
+    off: 'Off: backups only',
+    starting: 'Starting',
+  },
   disconnect: 'Disconnect',
   disconnectTitle: (name: string) => `Disconnect ${name}?`,
   disconnectText:

@@ -19,6 +19,7 @@ export const newRestore = {
   all: 'Everything in it',
   some: 'Some collections',
   docs: 'Single documents',
+  byPath: 'by their paths',
   collectionsLabel: 'Collections',
   chosen: (count: number, all: number) => `${formatCount(count)} of ${formatCount(all)} chosen`,
   choose: { all: 'All', none: 'None', found: 'All found' },
@@ -67,6 +68,7 @@ export const newRestore = {
     withFields: (count: number) => `with ${plural(count, 'field', 'fields')}`,
     removed: 'removed',
     compareAll: 'Compare all, field by field',
+    same: 'No field differs: what stands there now is what stood there then.',
   },
   costs: 'Costs at Google',
   spent: (reads: number, writes: number, deletes: number) =>

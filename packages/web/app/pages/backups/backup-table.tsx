@@ -66,8 +66,13 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
               <span className="min-w-0">
                 <MomentText backup={backup} />
               </span>
-              {backup.compressedSize !== null && formatBytes(backup.compressedSize)}
+              {backup.compressedSize !== null && (
+                <span className="whitespace-nowrap">{formatBytes(backup.compressedSize)}</span>
+              )}
             </span>
+            {backup.error && (
+              <span className="block truncate text-ink2 text-meta">{explainError(backup.error).title}</span>
+            )}
           </>
         )}
       />
@@ -208,8 +213,7 @@ function Outcome({ backup }: { backup: Backup }) {
     return (
       <span className="block w-0 text-left" title={backup.error.message}>
         <span className="block w-24 truncate lg:w-36 xl:w-[350px] 2xl:w-[460px]">
-          <code className="font-mono text-meta text-fail">{backup.error.code}</code>{' '}
-          <span className="text-ink2">{explainError(backup.error).title}</span>
+          {explainError(backup.error).title} <code className="font-mono text-fail text-meta">{backup.error.code}</code>
         </span>
       </span>
     );

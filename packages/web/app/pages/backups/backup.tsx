@@ -87,6 +87,7 @@ function Shown({ backup }: { backup: Backup }) {
             action={
               canRun && (
                 <LinkButton
+                  kind="primary"
                   to={isRefused ? paths.project(backup.projectId) : `${paths.backups}?new=${backup.projectId}`}
                 >
                   {isRefused ? t.overview.reconnect(projectName) : t.backups.backUpNow}
@@ -106,7 +107,7 @@ function Shown({ backup }: { backup: Backup }) {
           )}
         </Panel>
       )}
-      <div className="grid gap-5 lg:grid-cols-[1fr_380px]">
+      <div className="grid items-start gap-5 lg:grid-cols-[1fr_380px]">
         <div className="flex min-w-0 flex-col gap-5">
           {isWhole && <ChainPanel backup={backup} />}
           <CopiesPanel backup={backup} />

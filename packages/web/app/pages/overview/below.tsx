@@ -77,7 +77,7 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
           return (
             <li
               key={`${run.scheduleId} ${run.at}`}
-              className="grid grid-cols-[44px_96px_12px_minmax(0,1fr)_minmax(100px,1fr)] items-center gap-2 px-4 py-1.5 text-table"
+              className="grid grid-cols-[44px_96px_12px_minmax(0,1fr)_minmax(100px,1fr)] items-center gap-2 px-4 py-1.5 text-table max-sm:grid-cols-[40px_72px_12px_minmax(0,1fr)_minmax(0,auto)]"
             >
               <b className="font-semibold">{formatHour(run.at, zone)}</b>
               <span className="text-ink2">{day === 'Today' ? formatIn(run.at, zone, now) : day.toLowerCase()}</span>

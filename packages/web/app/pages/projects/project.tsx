@@ -17,6 +17,7 @@ import { CollectionsPanel } from './collections-panel.tsx';
 import type { Project } from './connect-form.tsx';
 import { CostPanel } from './cost-panel.tsx';
 import { ProjectSettings } from './project-settings.tsx';
+import { Protection } from './protection.tsx';
 import { ReconnectButton, ReconnectByKey } from './reconnect.tsx';
 
 export function Page() {
@@ -55,6 +56,7 @@ function Shown({ project }: { project: Project }) {
       }
     >
       {!isGood && <ConnectionProblem project={project} />}
+      <Protection project={project} />
       <div className="grid gap-5 lg:grid-cols-[1fr_360px]">
         <div className="flex min-w-0 flex-col gap-5">
           {isGood && <CollectionsPanel projectId={project.id} />}

@@ -154,6 +154,12 @@ export function WhichStep({ plan, onDone }: StepProps) {
     { enabled: plan.at !== undefined && plan.projectId !== undefined },
   );
   const tree = plan.at === undefined ? inBackup : asOfThen;
+  const backup = useRead(
+    'getBackup',
+    { params: { backupId: plan.backupId ?? '' } },
+    { enabled: plan.backupId !== undefined && plan.at === undefined, everyMs: false },
+  );
+  const whole = backup.data?.documentCount ?? null;
   const [chosen, setChosen] = useState<readonly string[]>(plan.collections);
   const answerOf = (now: { which: Which; chosen: readonly string[]; documents: string; below: boolean }): Change => ({
     collections: now.which === 'some' ? now.chosen.join('\n') : undefined,
@@ -179,9 +185,9 @@ export function WhichStep({ plan, onDone }: StepProps) {
           keep({ which: next });
         }}
         choices={[
-          { value: 'all', title: t.newRestore.all },
+          { value: 'all', title: t.newRestore.all, ...(whole === null ? {} : { detail: t.restores.documents(whole) }) },
           { value: 'some', title: t.newRestore.some, detail: t.newRestore.withSub },
-          { value: 'docs', title: t.newRestore.docs },
+          { value: 'docs', title: t.newRestore.docs, detail: t.newRestore.byPath },
         ]}
       />
       {which === 'some' && (

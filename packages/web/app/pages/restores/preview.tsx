@@ -21,7 +21,7 @@ import { Samples } from './samples.tsx';
 import { Irreversible, isRunning } from './shared.tsx';
 import { secondsOf, startPerSecond } from './takes.ts';
 import { useRestoreProgress } from './use-restore-progress.ts';
-import { useSamples } from './use-samples.ts';
+import { areAllSampled, useSamples } from './use-samples.ts';
 
 interface PreviewProps {
   plan: Plan;
@@ -162,6 +162,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
       <PreviewCounts preview={preview} />
       <Samples
         found={samples}
+        areAll={total > 0 && areAllSampled(plan, basket)}
         compareTo={plan.backupId && !plan.targetProjectId ? paths.compare(plan.backupId) : undefined}
       />
       {job.irreversibleReasons.length > 0 && (

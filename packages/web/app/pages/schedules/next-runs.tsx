@@ -42,13 +42,11 @@ export function NextRuns({ draft, hasRun }: { draft: Draft; hasRun: boolean }) {
                 <span>{formatNearDay(run, draft.timezone, now)}</span>
                 <b className="font-semibold">{formatHour(run, draft.timezone)}</b>
                 <span className="text-ink3">{!isUtc && formatHour(run, 'UTC')}</span>
-                <span className={isFull ? 'font-medium' : 'text-ink2'}>
-                  {isKnown && (isFull ? t.schedules.full : t.schedules.increment)}
-                  {index === 0 && (
-                    <span className="float-right text-meta font-normal text-ink3">
-                      {formatIn(run, draft.timezone, now)}
-                    </span>
-                  )}
+                <span className="flex items-baseline justify-between gap-2">
+                  <span className={isFull ? 'font-medium' : 'text-ink2'}>
+                    {isKnown && (isFull ? t.schedules.full : t.schedules.increment)}
+                  </span>
+                  {index === 0 && <span className="text-meta text-ink3">{formatIn(run, draft.timezone, now)}</span>}
                 </span>
               </li>
             );

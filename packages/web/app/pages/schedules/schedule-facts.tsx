@@ -41,7 +41,7 @@ export function ScheduleFacts({ schedule }: { schedule: Schedule }) {
           ],
           beyond !== '' && ['', beyond],
           [columns.kept, keptWords(schedule)],
-          schedule.nextRunAt !== null && [columns.next, <Time key="n" at={schedule.nextRunAt} as="near" />],
+          schedule.nextRunAt !== null && [columns.next, <Time key="n" at={schedule.nextRunAt} as="due" />],
         ]}
       />
     </Panel>

@@ -18,17 +18,17 @@ export function ScheduleHead({ schedule }: { schedule: Schedule }) {
     <>
       <p>{head.sentence(project, rhythmWords(schedule.cron), schedule.timezone)}</p>
       <dl className="mt-1 flex flex-wrap gap-x-6 gap-y-1">
-        <Fact name={columns.next}>{nextRunAt ? <Time at={nextRunAt} as="near" /> : head.noNext}</Fact>
+        <Fact name={columns.next}>{nextRunAt ? <Time at={nextRunAt} as="due" /> : head.noNext}</Fact>
         <Fact name={columns.last}>
           {lastRun ? (
             <>
               <RunState status={lastRun.status} />
               {lastRun.backupId ? (
                 <TextLink to={paths.backup(lastRun.backupId)}>
-                  <Time at={lastRun.dueAt} as="near" />
+                  <Time at={lastRun.dueAt} as="due" />
                 </TextLink>
               ) : (
-                <Time at={lastRun.dueAt} as="near" />
+                <Time at={lastRun.dueAt} as="due" />
               )}
             </>
           ) : (

@@ -155,10 +155,10 @@ function Runs({ scheduleId }: { scheduleId: string }) {
             <RunState status={run.status} />
             {run.backupId ? (
               <TextLink to={paths.backup(run.backupId)}>
-                <Time at={run.dueAt} as="near" />
+                <Time at={run.dueAt} as="due" />
               </TextLink>
             ) : (
-              <Time at={run.dueAt} as="near" />
+              <Time at={run.dueAt} as="due" />
             )}
             {run.reason && (
               <span className="min-w-48 flex-1 truncate text-ink2" title={run.reason}>

@@ -97,7 +97,7 @@ function columnsOf(nameOf: (id: string) => string): Column<Schedule>[] {
       header: columns.next,
       className: 'whitespace-nowrap',
       cell: ({ nextRunAt }) =>
-        nextRunAt ? <Time at={nextRunAt} as="near" /> : <span className="text-ink3">{t.common.none}</span>,
+        nextRunAt ? <Time at={nextRunAt} as="due" /> : <span className="text-ink3">{t.common.none}</span>,
     },
     {
       id: 'last',

@@ -131,7 +131,7 @@ function Header() {
 
 interface SectionProps {
   title: string;
-  hint?: string;
+  hint?: ReactNode;
   /** What was answered can be answered anew. */
   onChange?: (() => void) | undefined;
   children?: ReactNode;
@@ -202,14 +202,16 @@ function Connected({ project, onChange }: { project: Project; onChange: () => vo
     <Section
       title={isConnected ? t.start.connected(project.name) : t.start.notConnected(project.name)}
       onChange={onChange}
+      hint={
+        <>
+          <code className="font-mono">{project.sourceProjectId}</code> ·{' '}
+          <code className="font-mono">{project.databaseId}</code>, {t.projects.through[project.connection.type]}
+          {isConnected && tree.rows && documents !== undefined && (
+            <span className="block">{t.start.counted(documents, tree.rows.length)}</span>
+          )}
+        </>
+      }
     >
-      <p className="text-table text-ink2">
-        <code className="font-mono">{project.sourceProjectId}</code> ·{' '}
-        <code className="font-mono">{project.databaseId}</code>, {t.projects.through[project.connection.type]}
-      </p>
-      {isConnected && tree.rows && documents !== undefined && (
-        <p className="text-table text-ink2">{t.start.counted(documents, tree.rows.length)}</p>
-      )}
       {!isConnected && error && (
         <div className="-mx-5 max-md:-mr-4">
           <Problem

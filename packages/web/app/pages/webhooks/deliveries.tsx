@@ -2,16 +2,16 @@ import { allowedEvents } from '@holdfast/contract';
 import type { Page as AnswerPage, HoldfastError } from '@holdfast/contract/client';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Send } from 'lucide-react';
-import { useCallback, useMemo } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { keyOf } from '../../api/calls.ts';
 import { clientFor } from '../../api/client.ts';
 import { useWorkplace, useZone } from '../../api/organization.tsx';
-import { Filter } from '../../components/filters.tsx';
+import { Filter, FilterBar } from '../../components/filters.tsx';
 import { List } from '../../components/list.tsx';
-import { Panel } from '../../components/panel.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time, useNow } from '../../components/time.tsx';
+import { useIsWide } from '../../components/use-is-phone.ts';
 import { formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
@@ -60,6 +60,17 @@ const columns: Column<Delivery>[] = [
   },
 ];
 
+/** What failed last, else what was sent last. It stays when others come or it leaves the list: somebody may be reading it. */
+function useProposed(rows: readonly Delivery[] | undefined, filters: string): string | undefined {
+  const [former, setFormer] = useState<{ filters: string; id: string }>();
+  const kept = former?.filters === filters ? former.id : undefined;
+  const id = kept ?? (rows?.find(({ status }) => status === 'failed') ?? rows?.[0])?.id;
+  useEffect(() => {
+    if (id !== undefined) setFormer({ filters, id });
+  }, [filters, id]);
+  return id;
+}
+
 /** At the left what was sent, at the right one delivery with everything that happened to it. */
 export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: WebhookDetail }) {
   const chosen = useParam('deliveryId');
@@ -88,10 +99,13 @@ export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: We
   const rows = useMemo(() => answer.data?.pages.flatMap(({ data }) => data.deliveries), [answer.data]);
   const loadMore = useCallback(() => void answer.fetchNextPage(), [answer.fetchNextPage]);
   const { deliveries } = t.webhooks;
+  const isWide = useIsWide();
+  const proposed = useProposed(rows, JSON.stringify(query));
+  const shownId = chosen || (isWide ? proposed : undefined);
   return (
     <div className="grid items-start gap-5 xl:grid-cols-[520px_1fr]">
       <div className={`flex min-w-0 flex-col gap-3 ${chosen ? 'max-xl:order-2' : ''}`}>
-        <div className="flex flex-wrap items-center gap-2">
+        <FilterBar aside={deliveries.newestFirst}>
           <Filter
             isFirst
             label={deliveries.columns.status}
@@ -105,8 +119,7 @@ export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: We
             onChange={(event) => setSearch({ event })}
             options={allowedEvents(format).map((name) => [name, name])}
           />
-          <span className="ml-auto text-meta text-ink3">{deliveries.newestFirst}</span>
-        </div>
+        </FilterBar>
         <List
           list={{ rows, error: answer.error, retry: () => void answer.refetch() }}
           empty={
@@ -130,7 +143,7 @@ export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: We
               loadMore={loadMore}
               rowKey={({ id }) => id}
               to={({ id }) => paths.delivery(webhookId, id, { status: search.status, event: search.event })}
-              tone={({ id }) => (id === chosen ? 'bg-held-weak' : undefined)}
+              tone={({ id }) => (id === shownId ? 'bg-held-weak' : undefined)}
               phone={(delivery) => (
                 <>
                   <span className="flex justify-between gap-2">
@@ -147,15 +160,13 @@ export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: We
           )}
         </List>
       </div>
-      {chosen ? (
+      {shownId && (
         <DeliveryView
-          key={chosen}
+          key={shownId}
           webhookId={webhookId}
-          deliveryId={chosen}
-          delivery={rows?.find(({ id }) => id === chosen)}
+          deliveryId={shownId}
+          delivery={rows?.find(({ id }) => id === shownId)}
         />
-      ) : (
-        rows && rows.length > 0 && <Panel tone="bg">{deliveries.choose}</Panel>
       )}
     </div>
   );

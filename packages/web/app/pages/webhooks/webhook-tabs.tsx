@@ -88,10 +88,16 @@ function parseHeaders(text: string): Record<string, string> {
 export function WebhookSettings({ webhook }: { webhook: WebhookDetail }) {
   const [name, setName] = useState(webhook.name);
   const [url, setUrl] = useState(webhook.url);
-  const [timeout, setTimeoutMs] = useState(String(webhook.timeout));
+  const [seconds, setSeconds] = useState(String(webhook.timeout / 1000));
   const [retry, setRetry] = useState(webhook.retryEnabled);
   const [headers, setHeaders] = useState(headersText(webhook.headers));
-  const body = { name, url, timeout: Number(timeout), retryEnabled: retry, headers: parseHeaders(headers) };
+  const body = {
+    name,
+    url,
+    timeout: Math.round(Number(seconds) * 1000),
+    retryEnabled: retry,
+    headers: parseHeaders(headers),
+  };
   const { question, keep } = useLeaveQuestion(body);
   const save = useAct('patchWebhook', { onDone: (_, sent) => keep(sent.body) });
   const faults = fieldErrors(save.error);
@@ -111,10 +117,11 @@ export function WebhookSettings({ webhook }: { webhook: WebhookDetail }) {
         <Field label={t.webhooks.timeout} error={faults.timeout}>
           <TextInput
             type="number"
-            min={1000}
-            max={60000}
-            value={timeout}
-            onChange={(event) => setTimeoutMs(event.target.value)}
+            min={1}
+            max={60}
+            step="any"
+            value={seconds}
+            onChange={(event) => setSeconds(event.target.value)}
           />
         </Field>
         <Checkbox label={t.webhooks.retry} checked={retry} onChange={(event) => setRetry(event.target.checked)} />
