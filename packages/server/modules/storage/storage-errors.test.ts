@@ -28,7 +28,8 @@ beforeAll(async () => {
     response.writeHead(403, { 'content-type': 'application/xml' }).end(request.method === 'HEAD' ? '' : body);
   }).listen(0, '127.0.0.1');
   const resolve = async (name: string) => {
-    if (/amazonaws|digitalocean|first\.minio/.test(name)) throw Object.assign(new Error(name), { code: 'ENOTFOUND' });
+    if (/amazonaws|digitalocean|first\.minio|minoi/.test(name))
+      throw Object.assign(new Error(name), { code: 'ENOTFOUND' });
     return name === 'intranet.example.com' ? ['10.1.2.3'] : ['127.0.0.1'];
   };
   app = await startTestApp(
@@ -120,6 +121,13 @@ describe('what is wrong with a destination is told so that a person can mend it'
       /--force-path-style/,
     ],
     [
+      'a name that is not known, without TLS',
+      () => ({ endpoint: 'http://minoi.example.com:9000' }),
+      'STORAGE_UNAVAILABLE',
+      /name of the endpoint could not be resolved: minoi\.example\.com/,
+      /Check the endpoint/,
+    ],
+    [
       'an endpoint that does not speak TLS',
       () => ({ endpoint: s3.endpoint.replace('http:', 'https:') }),
       'STORAGE_UNAVAILABLE',
@@ -183,6 +191,16 @@ describe('what is wrong with a destination is told so that a person can mend it'
     });
     expect(error.advice).not.toContain('/api/v1');
   });
+
+  test.each(['http', 'https'])(
+    'a name that is not known is told where its buckets are looked for (%s)',
+    async (scheme) => {
+      const body = { type: 's3', endpoint: `${scheme}://minoi.example.com`, credentials: sandboxS3Credential };
+      const answer = await app.request('POST', '/api/v1/storage-destinations/buckets', { ...as, body });
+      expect([answer.status, answer.body.error.code], answer.text).toEqual([502, 'STORAGE_UNAVAILABLE']);
+      expect(answer.body.error.message).toContain('could not be resolved: minoi.example.com');
+    },
+  );
 
   test('a private address names the setting that opens it', async () => {
     const answer = await add({ endpoint: 'https://10.0.0.7' });

@@ -18,6 +18,8 @@ export interface OutboundOptions {
 /** The way out: everything dialled on a customer's word goes through here, so that every address is checked. */
 export interface Outbound {
   readonly guard: AddressGuard;
+  /** All addresses of a name, not checked yet. */
+  readonly resolve: Resolve;
   /** For our own requests. The caller closes it. */
   createAgent(options: { keepAliveMs: number }): Agent;
   /** For client libraries that take an agent of Node's. */
@@ -28,12 +30,14 @@ type Connect = (options: object, callback?: (error: Error | null, stream: Duplex
 
 export function createOutbound(options: OutboundOptions): Outbound {
   const guard = new AddressGuard(options.allowedSubnets);
-  const lookup = guardedLookup(guard, options.resolve ?? createResolver());
+  const resolve = options.resolve ?? createResolver();
+  const lookup = guardedLookup(guard, resolve);
   const trust = options.extraCertificates
     ? { ca: [...getCACertificates('default'), ...options.extraCertificates] }
     : {};
   return {
     guard,
+    resolve,
     createAgent: ({ keepAliveMs }) => {
       // Callers bring their own overall deadline, so a connection attempt needs none of its own below a minute.
       // One context for all connections: by default each of them would load the certificate store anew.

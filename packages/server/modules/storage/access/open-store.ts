@@ -12,7 +12,6 @@ import {
 import type { Config } from '../../../config.ts';
 import { privateAddressReason } from '../../../platform/outbound/address-guard.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { createResolver } from '../../../platform/outbound/resolve.ts';
 import { invalid } from '../../../platform/problem.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { traced } from '../../../platform/tracing.ts';
@@ -64,7 +63,6 @@ export class StoreOpener {
   readonly #config: Config;
   readonly #keyring: Keyring;
   readonly #outbound: Outbound;
-  readonly #resolve = createResolver();
 
   constructor(options: { config: Config; keyring: Keyring; outbound: Outbound }) {
     this.#config = options.config;
@@ -146,7 +144,7 @@ export class StoreOpener {
     const { hostname, protocol } = new URL(endpoint);
     const { guard } = this.#outbound;
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    const addresses = isIP(host) === 0 ? await this.#resolve(host) : [host];
+    const addresses = isIP(host) === 0 ? await this.#addressesOf(host) : [host];
     if (protocol === 'http:') {
       const dialled = addresses.filter((address) => guard.allows(address));
       if (dialled.length > 0 && dialled.every((address) => guard.opens(address))) return;
@@ -157,6 +155,18 @@ export class StoreOpener {
     }
     if (addresses.some((address) => !guard.allows(address)))
       throw new EngineError('STORAGE_UNAVAILABLE', `The endpoint ${privateAddressReason}.`);
+  }
+
+  async #addressesOf(name: string): Promise<string[]> {
+    try {
+      return await this.#outbound.resolve(name);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      throw new EngineError('STORAGE_UNAVAILABLE', `The name of the endpoint could not be resolved: ${name}.`, {
+        cause,
+        details: { code },
+      });
+    }
   }
 
   /** Refuses at once what can be seen at once; what a name resolves to is checked when it is dialled. */
