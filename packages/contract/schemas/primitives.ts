@@ -98,7 +98,9 @@ export const instant = () =>
     .refine(isSensible, { error: 'must be a time between 1970 and 9999' });
 
 const date = () => z.iso.date().max(10).refine(isSensible, { error: 'must be a date between 1970 and 9999' });
-const instantOrDate = () => z.union([date(), instant()], { error: 'must be an ISO 8601 date or timestamp' });
+const dateSentence =
+  'must be a date such as 2026-03-01, or a time with its zone such as 2026-03-01T12:00:00Z, between 1970 and 9999';
+const instantOrDate = () => z.union([date(), instant()], { error: dateSentence });
 const asTimestamp = (timeMs: number) => new Date(Math.min(timeMs, latestMs)).toISOString();
 
 /** The start of a range of time: this moment or later. A plain date begins at its midnight in UTC. */

@@ -15,11 +15,12 @@ import {
   timeZone,
 } from './primitives.ts';
 
-/** Five fields; what each may hold is checked where the next run is computed. */
+/** Five fields, with any blanks around them; what each may hold is checked where the next run is computed. */
 const fiveFields = { error: 'must have five fields: minute, hour, day, month, weekday' };
 const cron = () =>
   z
     .string()
+    .overwrite((given) => given.trim().replace(/\s+/g, ' '))
     .min(9, fiveFields)
     .max(100)
     .regex(/^\S+(?: \S+){4}$/, fiveFields);

@@ -3,6 +3,8 @@ import { EngineError } from '../ports/index.ts';
 const keyBytesMax = 900;
 const soundSentence =
   'Keys hold letters, digits, dots, hyphens, underscores and slashes; rename what is called otherwise.';
+const insideSentence =
+  'It begins in the store, without a slash at either end, and holds no empty part, no . or .., no backslash and no control character.';
 /** As long as stores take. */
 const foreignKeyBytesMax = 1024;
 /** A backslash is a separator elsewhere. */
@@ -26,7 +28,11 @@ export function checkKey(key: string): void {
 /** What others wrote is read by whatever name it has (`2024-05-01T12:00:00_1`), as long as that stays in its folder. */
 export function checkReadKey(key: string): void {
   const isSound = isReadable(key) && key.split('/').every((segment) => isInside(segment) && segment !== '');
-  if (!isSound) throw new EngineError('VALIDATION_ERROR', `Not a key: ${JSON.stringify(key.slice(0, 100))}.`);
+  if (!isSound)
+    throw new EngineError(
+      'VALIDATION_ERROR',
+      `Not a path within this store: ${JSON.stringify(key.slice(0, 100))}. ${insideSentence}`,
+    );
 }
 
 /** A prefix is the beginning of a key, and may stop anywhere in it. */

@@ -225,6 +225,13 @@ test('what is wrong with a field is told in words, not in those of a schema', as
     ['/organizations/current/invites', { email: 'nobody' }, 'email', /e-mail address/],
     ['/organizations/current/invites', { email: 'a@example.com', role: 'king' }, 'role', /^must be one of .*admin/],
     ['/webhooks', { name: 'H', url: 'https://example.com', events: [] }, 'events', 'must have at least 1 entry'],
+    ['/storage-destinations', { name: 'S', type: 'ftp' }, 'type', 'must be one of s3, spaces, gcs, local'],
+    [
+      '/projects',
+      { name: 'Shop', sourceProjectId: 'shop', connection: { type: 'moon' } },
+      'connection.type',
+      'must be one of oauth, service_account, emulator',
+    ],
   ];
   for (const [path, body, field, reason] of cases) {
     const { error } = (await app.request('POST', `/api/v1${path}`, { token: person.token, organizationId, body })).body;
@@ -234,6 +241,19 @@ test('what is wrong with a field is told in words, not in those of a schema', as
     });
   }
 });
+
+test.each(['x', '2026', '2026-02-30', '1969-12-31', '2026-03-01T12:00:00'])(
+  'a date that is none (%s) is told once, with an example of one',
+  async (from) => {
+    const reason = expect.stringMatching(/^must be a date such as 2026-03-01, or a time with its zone/);
+    for (const path of ['/backups', '/audit-logs']) {
+      const given = { token: person.token, organizationId };
+      const { error } = (await app.request('GET', `/api/v1${path}?from=${from}`, given)).body;
+      expect(error).toMatchObject({ code: 'VALIDATION_ERROR' });
+      expect(error.details).toEqual({ field: 'from', reason });
+    }
+  },
+);
 
 test('a body that is too large or of another type has a code of its own', async () => {
   const send = (body: string, type: string) =>

@@ -84,7 +84,7 @@ function faultsOf(issue: z.core.$ZodIssue): Fault[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ field: [...path, key].join('.'), reason: 'is not a known field' }));
   }
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+  if (issue.code === 'invalid_union' && issue.errors.length > 0 && !saysItself(issue)) {
     const ofItsKind = issue.errors.filter((branch) => !branch.some(isOfAnotherKind));
     const branches = ofItsKind.length > 0 ? ofItsKind : issue.errors;
     const closest = branches.reduce((best, branch) => (branch.length < best.length ? branch : best));
@@ -94,6 +94,12 @@ function faultsOf(issue: z.core.$ZodIssue): Fault[] {
     if (nested.length > 0) return nested;
   }
   return [{ field: path.join('.') || 'body', reason: reasonOf(issue) }];
+}
+
+/** Of a value that is wrong as a whole, and not in something it holds, the schema's own sentence tells every form it may have. */
+function saysItself({ message, errors }: z.core.$ZodIssueInvalidUnion): boolean {
+  const isWhole = ({ code, path }: z.core.$ZodIssue) => path.length === 0 && code !== 'unrecognized_keys';
+  return !isStockMessage.test(message) && errors.every((branch) => branch.every(isWhole));
 }
 
 /** Who sent an object is told what the object lacks, and not that a text would do as well. */
@@ -114,7 +120,9 @@ function reasonOf(issue: z.core.$ZodIssue): string {
     case 'too_big':
       return boundText(issue.origin, issue.maximum, 'at most');
     case 'invalid_value':
-      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+      return choiceText(issue.values);
+    case 'invalid_union':
+      return 'options' in issue && issue.options?.length ? choiceText(issue.options) : 'is not valid';
     case 'invalid_format':
       return formats[issue.format] ?? 'does not have the right form';
     default:
@@ -137,6 +145,10 @@ const formats: Readonly<Record<string, string>> = {
   url: 'must be an address such as https://example.com',
   datetime: 'must be a time such as 2026-03-01T12:00:00Z',
 };
+
+function choiceText(values: readonly unknown[]): string {
+  return `must be ${values.length > 1 ? 'one of ' : ''}${values.map(String).join(', ')}`;
+}
 
 function boundText(origin: string, bound: number | bigint, word: string): string {
   if (origin === 'string')

@@ -84,6 +84,13 @@ describe('the record', () => {
     await call('DELETE', `/schedules/${schedule.id}`);
   });
 
+  test('takes an expression with blanks around its fields, as a crontab does', async () => {
+    expect(await create({ cron: ' 30\t2  * * *\n' })).toMatchObject({
+      cron: '30 2 * * *',
+      cronExpression: '30 2 * * *',
+    });
+  });
+
   test('keeps a rhythm of full backups that it has no use for yet', async () => {
     const schedule = await create({ type: 'full', fullEvery: 3, enabled: false });
     expect(schedule).toMatchObject({ type: 'full', fullEvery: 3 });

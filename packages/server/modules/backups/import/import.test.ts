@@ -246,6 +246,11 @@ describe('a foreign file', () => {
         'path',
       ]);
     }
+    const outside = await start('../secrets.json', 'json');
+    expect(outside.body.error.details).toEqual({
+      field: 'path',
+      reason: expect.stringMatching(/^Not a path within this store: "..\/secrets.json".* no \. or \.\./),
+    });
     expect(await bench.get('/backups?limit=200')).toHaveLength(known);
   });
 
