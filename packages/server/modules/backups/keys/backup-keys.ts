@@ -4,7 +4,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import type { Queue } from '../../../platform/queue.ts';
 import type { OrganizationKey, OrganizationKeys, Rewrap } from '../../organizations/index.ts';
 import type { DestinationRow } from '../../storage/index.ts';
-import { backupStore } from '../backup-store.ts';
+import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupKeys, BackupsContext } from '../context.ts';
 import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
 import { copyStore } from '../storage/copy-store.ts';
@@ -107,10 +107,24 @@ export async function enqueueRewrap(
     id,
     envelope,
     movedFrom,
-  }: { organizationId: string; id: string; envelope: Envelope; movedFrom?: MovedFrom },
+    newPlace,
+  }: { organizationId: string; id: string; envelope: Envelope; movedFrom?: MovedFrom; newPlace?: string },
 ): Promise<void> {
-  const key = `${id}/${createHash('sha256').update(envelope.wrapped).digest('hex').slice(0, 16)}`;
+  const name = createHash('sha256').update(envelope.wrapped).digest('hex').slice(0, 16);
+  const key = [id, name, newPlace ?? []].flat().join('/');
   await queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId: id, movedFrom }, { key });
+}
+
+/** A copy that has come into the catalogue with a manifest from before a rotation: that one knew the other places alone. */
+export async function rewrapOlder(
+  queue: Queue,
+  transaction: Transaction,
+  { organizationId, id: newPlace }: DestinationRow,
+  { id, envelope }: Pick<BackupRow, 'id' | 'envelope'>,
+  there: Envelope | undefined,
+): Promise<void> {
+  if (!envelope || !there || envelope.wrapped === there.wrapped) return;
+  await enqueueRewrap(queue, transaction, { organizationId, id, envelope, newPlace });
 }
 
 /** The manifests in a destination follow what was rewrapped while it could not be written, as after a move. */

@@ -145,6 +145,7 @@ async function switchAll(context: BackupsContext, run: Migration, copies: MovedC
     await copyStore.move(transaction, destination, target, backupIds, change);
     await copyStore.unlink(transaction, organizationId, run.siblings, backupIds);
     for (const id of copies.tied.keys()) await copyStore.link(transaction, target, id, change);
+    await copies.rewrapOlder(transaction);
     return true;
   });
 }

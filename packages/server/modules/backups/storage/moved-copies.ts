@@ -1,13 +1,21 @@
-import { type BlobStore, backupPrefix, deleteBackup, isEngineError } from '@holdfast/engine';
+import {
+  type BackupReader,
+  type BlobStore,
+  backupPrefix,
+  deleteBackup,
+  type Envelope,
+  isEngineError,
+} from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import type { DestinationRow, TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { rewrapOlder } from '../keys/backup-keys.ts';
 import { loadBackup } from '../load-backup.ts';
 import { copyBackupObjects } from './copy-objects.ts';
 import { copyStore } from './copy-store.ts';
-import { isWhole, proveCopy } from './prove-copy.ts';
+import { isWhole, type ProofOptions, proveCopy } from './prove-copy.ts';
 
 /** What one migration works with. */
 export interface Migration extends TaskRun {
@@ -31,6 +39,8 @@ export class MovedCopies {
   /** Moved ones that stay in the old place too, because one that stays there builds on them. */
   readonly tied = new Map<string, string>();
   readonly proven = new Set<string>();
+  /** As the manifests have them in the new place. */
+  readonly #envelopes = new Map<string, Envelope>();
   readonly #context: BackupsContext;
   readonly #run: Migration;
   #done = 0;
@@ -81,6 +91,14 @@ export class MovedCopies {
         if (this.moved.has(at)) this.tied.set(at, `${at} stays here too: ${id} builds on it.`);
   }
 
+  /** Keys that were wrapped anew since their manifests were copied, or while an older copy lay there, follow in the new place. */
+  async rewrapOlder(transaction: Transaction): Promise<void> {
+    const { destination, target } = this.#run;
+    const { queue } = this.#context.platform;
+    for (const row of await backupStore.envelopes(transaction, destination.organizationId))
+      if (this.moved.has(row.id)) await rewrapOlder(queue, transaction, target, row, this.#envelopes.get(row.id));
+  }
+
   /** Throws what is wrong with the copy in the old place when no copy anywhere is whole. */
   async #bring(id: string, total: number): Promise<number> {
     const { from, to, target, signal } = this.#run;
@@ -117,15 +135,19 @@ export class MovedCopies {
       await onProgress(Math.min(90, Math.floor((90 * this.#done) / Math.max(1, total))), 'Copying', this.#done);
     };
     const bytes = await copyBackupObjects(id, source, lockingStore(this.#run), { signal, onObject });
-    const proof = { signal, isThorough: true, proven: this.proven };
-    await proveCopy(this.#context, organizationId, to, id, proof);
+    await proveCopy(this.#context, organizationId, to, id, this.#proof());
     return bytes;
   }
 
+  #proof(): ProofOptions {
+    const { signal } = this.#run;
+    const onOpened = ({ backupId, envelope }: BackupReader) => void this.#envelopes.set(backupId, envelope);
+    return { signal, isThorough: true, proven: this.proven, onOpened };
+  }
+
   #isThere(id: string): Promise<boolean> {
-    const { destination, to, signal } = this.#run;
-    const proof = { signal, isThorough: true, proven: this.proven };
-    return isWhole(this.#context, destination.organizationId, to, id, proof);
+    const { destination, to } = this.#run;
+    return isWhole(this.#context, destination.organizationId, to, id, this.#proof());
   }
 
   /** The old place, then every other that is said to hold the backup and can be asked. */

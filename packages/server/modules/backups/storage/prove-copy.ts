@@ -20,6 +20,8 @@ export interface ProofOptions {
   isThorough: boolean;
   /** What was proved in this store already, such as the base of many increments. */
   proven?: Set<string>;
+  /** Called for the backup and everything it builds on, as they were opened. */
+  onOpened?(reader: BackupReader): void;
 }
 
 /** Reads a backup and everything it builds on as a store holds them. Throws what is wrong with them. */
@@ -28,7 +30,7 @@ export async function proveCopy(
   organizationId: string,
   store: BlobStore,
   backupId: string,
-  { signal, isThorough, proven = new Set() }: ProofOptions,
+  { signal, isThorough, proven = new Set(), onOpened }: ProofOptions,
 ): Promise<void> {
   const keys = await BackupKeyRing.load(context, organizationId);
   const open = openChain({ store, backupId, keys, codec: context.engine.codec, signal });
@@ -38,6 +40,7 @@ export async function proveCopy(
   const prove = (reader: BackupReader) =>
     isThorough ? proveBackup(reader, { signal }) : requireComplete(store, reader, signal);
   for (const reader of chain) {
+    onOpened?.(reader);
     if (proven.has(reader.backupId)) continue;
     await prove(reader).catch((error: unknown) => {
       throw asDamage(error, reader.backupId);

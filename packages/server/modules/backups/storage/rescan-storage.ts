@@ -21,6 +21,7 @@ import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
+import { rewrapOlder } from '../keys/backup-keys.ts';
 import { adoptKeys } from '../keys/key-copies.ts';
 import { copyStore, type KnownBackup } from './copy-store.ts';
 import { lockedUntilOf, registerBackup, reviveBackup } from './register-backup.ts';
@@ -192,6 +193,8 @@ class Rescan {
         const now = this.#context.platform.clock.now();
         const lockedUntil = lockedUntilOf(this.#destination, new Date(reader.body.completedAt));
         await copyStore.link(transaction, this.#destination, backupId, { now, lockedUntil });
+        const row = await backupStore.get(transaction, organizationId, backupId);
+        await rewrapOlder(this.#context.platform.queue, transaction, this.#destination, row, reader.envelope);
       }
       await this.#note(transaction, 'backup.relinked', backupId, { was: known.status, gone });
     });
