@@ -255,6 +255,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     const goBack = page.getByRole('group', { name: 'Go back to' });
     expect(await page.getByRole('link', { name: /^Restore to/ }).count()).toBe(0);
     expect(await goBack.getByRole('button').count()).toBe(2);
+    await goBack.getByText('Last backup before it:').getByRole('link').waitFor();
     await goBack.getByRole('button').first().click();
     await page.getByText('Can be reached', { exact: true }).waitFor();
     expect(new URL(page.url()).searchParams.get('at')).toBe(from);

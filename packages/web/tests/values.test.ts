@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ticksOf } from '../app/components/line/ticks.ts';
 import { lineOfNames, namesOfLine } from '../app/format/names.ts';
+import { momentIn } from '../app/format/times.ts';
 import { changedPart, diffRows } from '../app/format/values.ts';
 import { collectionsBelow } from '../app/pages/browse/collections-below.ts';
 import { reachOf } from '../app/pages/time/reachable.ts';
@@ -83,4 +84,20 @@ test('the word of a day stands at its midnight, in the zone that is shown', () =
   ]);
   const [first] = ticksOf(from, to, 8, 'America/Los_Angeles');
   expect(new Date(first!.atMs).toISOString()).toBe('2026-10-23T07:00:00.000Z');
+});
+
+test('a moment is typed as people say it', () => {
+  const nowMs = Date.parse('2026-03-30T09:00:00Z');
+  const typed = (text: string) => {
+    const atMs = momentIn(text, 'Europe/Lisbon', nowMs);
+    return atMs === undefined ? undefined : new Date(atMs).toISOString().slice(0, 19);
+  };
+  expect(typed('yesterday 14:05')).toBe('2026-03-29T13:05:00');
+  expect(typed('Yesterday at 0:30')).toBe('2026-03-29T00:30:00');
+  expect(typed('today 9:15:30')).toBe('2026-03-30T08:15:30');
+  expect(typed('14:05')).toBe('2026-03-29T13:05:00');
+  expect(typed('9:15')).toBe('2026-03-30T08:15:00');
+  expect(typed('2026-03-01 02:46:59')).toBe('2026-03-01T02:46:59');
+  expect(typed('tomorrow 14:05')).toBeUndefined();
+  expect(typed('yesterday')).toBeUndefined();
 });

@@ -144,6 +144,18 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     expect(await page.getByRole('progressbar').count()).toBe(0);
   });
 
+  test('a document whose versions cannot be read is still named, with what to do', async () => {
+    const { page } = owner;
+    const error = { code: 'SERVICE_UNAVAILABLE', message: 'It stops.' };
+    await page.route(/\/api\/v1\/projects\//, (route) =>
+      route.fulfill({ status: 503, json: { success: false, error } }),
+    );
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/bikes/B-9`);
+    await page.getByRole('button', { name: 'Try again' }).first().waitFor();
+    await page.getByRole('heading', { name: 'bikes/B-9', level: 1 }).waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
   test('a document is ticked where it was picked, and picking it elsewhere takes the version from there', async () => {
     const { page } = await dashboard.visit(shop.as.token);
     const [older, newer] = [await shop.backUp(), await shop.backUp()];

@@ -111,13 +111,19 @@ export function offsetMsOf(atMs: number, zone: string): number {
   return wallClockMs(second, zone) - second;
 }
 
-/** What somebody typed as 02:46, 02:46:59 or 2025-11-18 02:46; without a date the last time the clock showed it. */
+const typedMoment = /^(?:(\d{4}-\d\d-\d\d|today|yesterday)(?:T| +(?:at +)?))?(\d{1,2})(:\d\d(?::\d\d)?)$/i;
+
+/** What somebody typed as 02:46, 02:46:59, yesterday 14:05 or 2025-11-18 02:46; without a day the last time the clock showed it. */
 export function momentIn(text: string, zone: string, nowMs: number): number | undefined {
-  const [, day, hour, rest] = /^(?:(\d{4}-\d\d-\d\d)[ T]+)?(\d{1,2})(:\d\d(?::\d\d)?)$/.exec(text) ?? [];
+  const [, day, hour, rest] = typedMoment.exec(text) ?? [];
   if (hour === undefined || rest === undefined) return undefined;
   const at = (date: string) => instantOf(date, `${hour.padStart(2, '0')}${rest}`, zone)?.getTime();
-  const today = at(day ?? inputDate(nowMs, zone));
-  return day === undefined && today !== undefined && today > nowMs ? at(inputDate(nowMs - dayMs, zone)) : today;
+  const today = inputDate(nowMs, zone);
+  const yesterday = new Date(Date.parse(today) - dayMs).toISOString().slice(0, 10);
+  const named: Readonly<Record<string, string>> = { today, yesterday };
+  if (day !== undefined) return at(named[day.toLowerCase()] ?? day);
+  const lately = at(today);
+  return lately !== undefined && lately > nowMs ? at(yesterday) : lately;
 }
 
 /** For date and time inputs. */

@@ -2,7 +2,7 @@ import type { HoldfastError } from '@holdfast/contract/client';
 import type { ReactNode } from 'react';
 import { LinkButton } from '../components/button.tsx';
 import { Panel } from '../components/panel.tsx';
-import { Problem } from '../components/states.tsx';
+import { Problem, Skeleton } from '../components/states.tsx';
 import { t } from '../texts/index.ts';
 import { usePaths } from '../url.ts';
 import { useFocusWhenItComes } from './focus-page.ts';
@@ -43,6 +43,15 @@ export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions,
         {actions && <div className="flex flex-wrap items-center gap-2 max-sm:gap-1">{actions}</div>}
       </header>
       {children}
+    </div>
+  );
+}
+
+/** Until it is known what the page is about. */
+export function PageSkeleton() {
+  return (
+    <div className="mx-auto w-full max-w-[1440px] px-7 py-6 max-md:px-4 max-md:py-4">
+      <Skeleton />
     </div>
   );
 }

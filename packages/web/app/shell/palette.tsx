@@ -77,7 +77,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         <Key>Esc</Key>
       </div>
       <EntryList id={id} entries={entries} current={current} onOpen={open} onHover={setChosen} />
-      <p role="status" className="px-5 pb-2 text-meta text-ink3 empty:hidden">
+      <p role="status" className="border-line border-t px-5 py-2 text-meta text-ink3 empty:hidden">
         {note}
       </p>
       <footer className="flex items-center gap-4 border-line border-t bg-bg px-4 py-2 text-meta text-ink2">

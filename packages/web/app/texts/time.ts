@@ -70,6 +70,7 @@ export const time = {
   inGap: 'This moment lies in a gap',
   outside: 'This moment lies outside of what was captured',
   nearest: 'Nearest:',
+  backupBefore: 'Last backup before it:',
   restoreTo: (clock: string) => `Restore to ${clock}…`,
   gap: (from: string, to: string) => `Gap, ${from} to ${to}`,
   gapText: 'No moment inside it can be reached.',

@@ -7,14 +7,14 @@ import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { CopyButton, Id } from '../../components/copy.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
-import { FormProblem, Pending, Problem, Skeleton } from '../../components/states.tsx';
+import { FormProblem, Pending, Problem } from '../../components/states.tsx';
 import { Badge, JobBadge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { saveStream } from '../../format/save-file.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { useKeys } from '../../shell/keys.ts';
-import { PageFrame, ProblemPage } from '../../shell/page.tsx';
+import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { anomalyWords, lookAt } from '../overview/anomaly-bar.tsx';
@@ -30,7 +30,7 @@ export function Page() {
   const backup = useRead('getBackup', { params: { backupId } });
   if (backup.error && !backup.data)
     return <ProblemPage error={backup.error} onRetry={() => void backup.refetch()} from="backups" />;
-  return backup.data ? <Shown key={backupId} backup={backup.data} /> : <Skeleton />;
+  return backup.data ? <Shown key={backupId} backup={backup.data} /> : <PageSkeleton />;
 }
 
 function Shown({ backup }: { backup: Backup }) {

@@ -27,10 +27,10 @@ export function RestoreSelected({ projectId }: { projectId: string }) {
   if (isOthers(projectId)) return <OthersBasket />;
   return (
     <div className="flex flex-wrap gap-1">
-      <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ basket: '1' })}>
+      <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ basket: '1' })} className="px-2!">
         {t.browse.restoreSelected(basket.items.length)}
       </LinkButton>
-      <Button kind="quiet" onClick={clear} className="px-2!">
+      <Button kind="quiet" onClick={clear} className="px-1!">
         {t.browse.selectNone}
       </Button>
     </div>

@@ -4,6 +4,7 @@ import { useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { countChanges, DocumentDiff } from '../../components/document-diff.tsx';
+import { Exact } from '../../components/exact.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { useIsWide } from '../../components/use-is-phone.ts';
 import { formatClock, formatDateTime } from '../../format/times.ts';
@@ -33,7 +34,7 @@ export function Page() {
   const versions = useVersions(projectId, path);
   const paths = usePaths();
   usePageTitle([
-    { label: project.data?.name ?? '', to: paths.project(projectId) },
+    { label: project.data?.name ?? (project.error ? t.overview.table.project : ''), to: paths.project(projectId) },
     { label: t.find.title, to: paths.find(path) },
     { label: path.split('/').at(-1) ?? path },
   ]);
@@ -41,6 +42,13 @@ export function Page() {
     <div className={`grid flex-1 ${isWide ? 'grid-cols-[210px_minmax(0,1fr)]' : ''}`}>
       {isWide && <Neighbours key={projectId} projectId={projectId} path={path} />}
       <div className={`flex min-w-0 flex-col ${isWide ? 'col-start-2' : ''}`}>
+        {!versions.versions && (
+          <header className="border-line border-b px-5 py-4">
+            <h1 tabIndex={-1} className="break-all font-medium font-mono text-section outline-none">
+              <Exact text={path} />
+            </h1>
+          </header>
+        )}
         {!versions.versions && !versions.error && <Skeleton />}
         {versions.error && <Problem error={versions.error} onRetry={versions.retry} />}
         {versions.versions?.length === 0 && !versions.hasMore && (

@@ -1,8 +1,9 @@
 import { Navigate } from '@tanstack/react-router';
 import { useCan } from '../../api/organization.tsx';
 import { Box } from '../../components/list.tsx';
-import { Problem, Skeleton } from '../../components/states.tsx';
+import { Problem } from '../../components/states.tsx';
 import { useNow } from '../../components/time.tsx';
+import { PageSkeleton } from '../../shell/page.tsx';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
@@ -28,7 +29,7 @@ export function Page() {
         </Box>
       </div>
     );
-  if (!rows) return <Skeleton />;
+  if (!rows) return <PageSkeleton />;
   if (rows.length === 0 && canBegin) return <Navigate to={paths.start} replace />;
   return (
     <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-5 px-7 py-6 max-md:gap-0 max-md:px-0 max-md:py-0">

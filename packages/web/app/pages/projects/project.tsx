@@ -7,10 +7,10 @@ import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
-import { Problem, Skeleton } from '../../components/states.tsx';
+import { Problem } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
-import { PageFrame, ProblemPage } from '../../shell/page.tsx';
+import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { CollectionsPanel } from './collections-panel.tsx';
@@ -25,7 +25,7 @@ export function Page() {
   const project = useRead('getProject', { params: { projectId } });
   if (project.error && !project.data)
     return <ProblemPage error={project.error} onRetry={() => void project.refetch()} from="projects" />;
-  return project.data ? <Shown key={projectId} project={project.data} /> : <Skeleton />;
+  return project.data ? <Shown key={projectId} project={project.data} /> : <PageSkeleton />;
 }
 
 function Shown({ project }: { project: Project }) {

@@ -9,13 +9,13 @@ import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
 import { ProgressBar } from '../../components/progress.tsx';
-import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { FormProblem, Problem } from '../../components/states.tsx';
 import { JobBadge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatDuration } from '../../format/numbers.ts';
 import { formatClock, formatDateTime } from '../../format/times.ts';
 import type { RestoreStart } from '../../paths.ts';
-import { PageFrame, ProblemPage } from '../../shell/page.tsx';
+import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths } from '../../url.ts';
 import { momentOf } from '../backups/shared.tsx';
@@ -32,7 +32,7 @@ export function Page() {
   if (restore.error && !restore.data)
     return <ProblemPage error={restore.error} onRetry={() => void restore.refetch()} from="restores" />;
   // What was seen of one restore says nothing of another.
-  return restore.data?.id === restoreJobId ? <Shown key={restoreJobId} restore={restore.data} /> : <Skeleton />;
+  return restore.data?.id === restoreJobId ? <Shown key={restoreJobId} restore={restore.data} /> : <PageSkeleton />;
 }
 
 function titleOf(restore: Restore, undone: Restore | undefined, target: string): string {

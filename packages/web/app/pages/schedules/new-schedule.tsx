@@ -5,9 +5,9 @@ import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Box } from '../../components/list.tsx';
-import { FormProblem, NoPermission, Skeleton } from '../../components/states.tsx';
+import { FormProblem, NoPermission } from '../../components/states.tsx';
 import { formatHour, formatNearDay } from '../../format/times.ts';
-import { PageFrame, ProblemPage } from '../../shell/page.tsx';
+import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths, useSearch } from '../../url.ts';
@@ -32,7 +32,7 @@ export function Page() {
     );
   if (!projects.rows && projects.error)
     return <ProblemPage error={projects.error} onRetry={() => void projects.refetch()} from="schedules" />;
-  if (!projects.rows) return <Skeleton />;
+  if (!projects.rows) return <PageSkeleton />;
   if (projects.rows.length === 0)
     return (
       <PageFrame title={t.schedules.newTitle} crumbs={crumbs}>

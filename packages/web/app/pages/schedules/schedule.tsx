@@ -10,10 +10,10 @@ import { Checkbox } from '../../components/field.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { FormProblem, Problem } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatDateTime } from '../../format/times.ts';
-import { PageFrame, ProblemPage } from '../../shell/page.tsx';
+import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
@@ -30,7 +30,7 @@ export function Page() {
   const schedule = useRead('getSchedule', { params: { scheduleId } });
   if (schedule.error && !schedule.data)
     return <ProblemPage error={schedule.error} onRetry={() => void schedule.refetch()} from="schedules" />;
-  if (!schedule.data) return <Skeleton />;
+  if (!schedule.data) return <PageSkeleton />;
   return (
     <Form key={scheduleId} version={schedule.data.updatedAt}>
       <Shown schedule={schedule.data} />

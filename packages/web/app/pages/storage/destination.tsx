@@ -8,11 +8,11 @@ import { Id } from '../../components/copy.tsx';
 import { Field, NamedOptions, SelectInput } from '../../components/field.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
-import { FormProblem, JobFault, Problem, Skeleton } from '../../components/states.tsx';
+import { FormProblem, JobFault, Problem } from '../../components/states.tsx';
 import { Badge, JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
-import { PageFrame, ProblemPage } from '../../shell/page.tsx';
+import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { CredentialsPanel } from './credentials-panel.tsx';
@@ -24,7 +24,7 @@ export function Page() {
   const destination = useRead('getStorageDestination', { params: { storageDestinationId } });
   if (destination.error && !destination.data)
     return <ProblemPage error={destination.error} onRetry={() => void destination.refetch()} from="storage" />;
-  return destination.data ? <Shown key={storageDestinationId} destination={destination.data} /> : <Skeleton />;
+  return destination.data ? <Shown key={storageDestinationId} destination={destination.data} /> : <PageSkeleton />;
 }
 
 type Asking = 'remove' | 'sweep' | 'migrate' | null;

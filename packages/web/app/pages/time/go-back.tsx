@@ -1,12 +1,14 @@
 import type { PitrWindow } from '@holdfast/contract';
 import { CircleCheck, FileSearch, RotateCcw, TriangleAlert } from 'lucide-react';
+import { useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
-import { LinkButton } from '../../components/button.tsx';
+import { LinkButton, TextLink } from '../../components/button.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { formatClock, formatDateTime, inputClock, inputDate, instantOf } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
+import { momentOf } from '../backups/shared.tsx';
 import { reachOf } from './reachable.ts';
 
 interface GoBackProps {
@@ -64,6 +66,7 @@ export function GoBack({ projectId, pitr, atMs, onChoose: choose }: GoBackProps)
             ))}
           </p>
         )}
+        {!reach.isReachable && <BackupBefore projectId={projectId} atMs={atMs} />}
         {reach.isReachable && (
           <div className="ml-auto flex flex-wrap gap-2">
             <LinkButton
@@ -86,5 +89,26 @@ export function GoBack({ projectId, pitr, atMs, onChoose: choose }: GoBackProps)
       </fieldset>
       <p className="mt-3 text-meta text-ink3">{t.time.deletes}</p>
     </Panel>
+  );
+}
+
+/** Who asks for a moment that was not captured comes nearest to it by a backup. */
+function BackupBefore({ projectId, atMs }: Pick<GoBackProps, 'projectId' | 'atMs'>) {
+  const zone = useZone();
+  const paths = usePaths();
+  const canRestore = useCan('member');
+  const query = { projectId, status: 'completed', to: new Date(atMs).toISOString(), limit: 20 } as const;
+  const backups = useRead('listBackups', { query }, { everyMs: false });
+  const found = backups.data?.data.find(
+    (backup) => backup.trigger !== 'pre_restore' && Date.parse(momentOf(backup)) <= atMs,
+  );
+  if (!found) return null;
+  return (
+    <p className="flex flex-wrap items-center gap-2 text-table">
+      {t.time.backupBefore}
+      <TextLink to={canRestore ? paths.newRestore({ backupId: found.id }) : paths.backup(found.id)}>
+        {formatDateTime(momentOf(found), zone)}
+      </TextLink>
+    </p>
   );
 }

@@ -113,13 +113,13 @@ function Attempts({ request, nextAttemptAt }: { request: Request; nextAttemptAt:
             </span>
             <span className="w-20">{deliveries.attempt(attempt.attempt)}</span>
             <span className="text-ink2">
-              <Time at={attempt.timestamp} as="clock" />
+              <Time at={attempt.timestamp} as="near" />
             </span>
             <span className="w-10 font-semibold">{attempt.statusCode ?? '—'}</span>
-            <span className="min-w-0 flex-1 truncate text-ink2">
+            <span className="min-w-0 flex-1 truncate text-ink2 max-sm:order-last max-sm:basis-full max-sm:whitespace-normal">
               {attempt.error ?? statusWords[attempt.statusCode ?? 0] ?? ''}
             </span>
-            <span className="text-ink3">{formatDuration(attempt.duration)}</span>
+            <span className="text-ink3 max-sm:ml-auto">{formatDuration(attempt.duration)}</span>
           </li>
         );
       })}
@@ -129,7 +129,7 @@ function Attempts({ request, nextAttemptAt }: { request: Request; nextAttemptAt:
             <Clock size={13} aria-hidden />
           </span>
           <span className="w-20 font-medium">{deliveries.attempt(request.attempts.length + 1)}</span>
-          <Time at={nextAttemptAt} as="clock" />
+          <Time at={nextAttemptAt} as="near" />
         </li>
       )}
     </ol>

@@ -7,10 +7,10 @@ import { Confirm } from '../../components/confirm.tsx';
 import { Draft } from '../../components/draft.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { FormProblem, Skeleton } from '../../components/states.tsx';
+import { FormProblem } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Tabs } from '../../components/tabs.tsx';
-import { PageFrame, ProblemPage } from '../../shell/page.tsx';
+import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
 import { Deliveries } from './deliveries.tsx';
@@ -24,7 +24,7 @@ export function Page() {
   const webhook = useRead('getWebhook', { params: { webhookId } });
   if (webhook.error && !webhook.data)
     return <ProblemPage error={webhook.error} onRetry={() => void webhook.refetch()} from="webhooks" />;
-  return webhook.data ? <Shown key={webhookId} webhook={webhook.data} /> : <Skeleton />;
+  return webhook.data ? <Shown key={webhookId} webhook={webhook.data} /> : <PageSkeleton />;
 }
 
 function Shown({ webhook }: { webhook: WebhookDetail }) {
