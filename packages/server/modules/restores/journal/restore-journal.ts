@@ -80,10 +80,8 @@ export class JournalWriter {
     return this.#pending.length;
   }
 
-  /** What was skipped or left alone needs neither undo nor another try. */
   add(outcomes: readonly WriteOutcome[]): void {
-    for (const outcome of outcomes)
-      if (outcome.result === 'written' || outcome.result === 'failed') this.#pending.push(outcome);
+    for (const outcome of outcomes) this.#pending.push(outcome);
   }
 
   /**

@@ -122,6 +122,28 @@ test('documents that the target does not take fail one by one, the rest is writt
   expect(await documentsNow()).toBe(20);
 });
 
+test('what a resume found settled is not tried by the next one: it is its owner’s', async () => {
+  bench.clear();
+  for (const id of ['ada', 'bob']) await bench.firestore.doc(`users/${id}`).set({ n: 1 });
+  const backupId = await bench.backUp();
+  bench.clear();
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'INVALID_ARGUMENT' });
+  const id = await start({ backupId, options: { mergeMode: 'skip_existing' } });
+  expect(await ended(id)).toMatchObject({ status: 'failed', errors: { count: 2 } });
+  await bench.firestore.doc('users/ada').set({ n: 2 });
+  bench.sandbox.control.clearFaults();
+  // Both together are refused, then bob alone.
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'INVALID_ARGUMENT', times: 1 });
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'INVALID_ARGUMENT', skip: 1 });
+  await bench.app.request('POST', `${restorePath(id)}/resume`, bench.as);
+  expect(await ended(id)).toMatchObject({ status: 'failed', documentsRestored: 0, errors: { count: 1 } });
+  bench.sandbox.control.clearFaults();
+  await bench.firestore.doc('users/ada').delete();
+  await resume(id);
+  expect(await bench.get(`/backups/restore/${id}`)).toMatchObject({ documentsRestored: 1 });
+  expect((await bench.firestore.doc('users/ada').get()).exists).toBe(false);
+});
+
 describe('a backup', () => {
   test('that is damaged is INTEGRITY_ERROR, before the first write', async () => {
     const backupId = await bench.backUp();

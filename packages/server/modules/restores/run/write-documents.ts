@@ -88,7 +88,7 @@ async function leaveChanged({ found }: Mismatch): Promise<'conflict' | 'skip'> {
   return found === null ? 'skip' : 'conflict';
 }
 
-/** Exactly the documents that failed and have not been written since, with the kind of their record. */
+/** Exactly the documents that failed and have not been settled since, with the kind of their record. */
 export async function failedDocuments(context: RestoresContext, row: RestoreRow): Promise<Map<string, number>> {
   const failed = new Map<string, number>();
   for await (const page of readJournal(context, row))
@@ -107,7 +107,12 @@ async function retryFailed(work: WriteWork, checkpoint: Checkpoint): Promise<voi
   const deletes = ofKind(recordKind.delete);
   const again = { ...checkpoint, retryBefore: meter.row.journalPages };
   const hooks = (onMismatch: (mismatch: Mismatch) => Promise<'replace' | 'conflict' | 'skip'>) =>
-    meter.stage({ checkpoint: () => again, onMismatch, former: async (path) => work.before?.get(path) });
+    meter.stage({
+      checkpoint: () => again,
+      onMismatch,
+      former: async (path) => work.before?.get(path),
+      isRetry: true,
+    });
   if (puts.length > 0) {
     const onMismatch = (mismatch: Mismatch) => meter.saveAndReplace(mismatch);
     const result = await restorePuts({ ...common(work, documentsScope(puts), {}), ...hooks(onMismatch) });
@@ -171,6 +176,7 @@ async function undoStage(work: UndoWork, { only, skip = 0, during, next }: UndoS
     ...meter.stage({
       checkpoint: ({ settledRecords }) => during(settledRecords),
       onMismatch: (mismatch) => undoMismatch(meter, mismatch),
+      isRetry: only !== undefined,
     }),
   });
   await meter.settle(next, result);

@@ -42,6 +42,8 @@ export interface StageStart<Place> {
   isContinued?: boolean;
   /** What stood at a path before. */
   former?: WriteGuard['former'];
+  /** What failed before is tried again: whatever becomes of it, it has failed no longer. */
+  isRetry?: boolean;
 }
 
 export interface StageHooks {
@@ -123,7 +125,13 @@ export abstract class WriteMeter<Place> {
   }
 
   /** The guard and the listener of one stage of writing. */
-  stage({ checkpoint, onMismatch, isContinued = true, former = async () => undefined }: StageStart<Place>): StageHooks {
+  stage({
+    checkpoint,
+    onMismatch,
+    isContinued = true,
+    former = async () => undefined,
+    isRetry = false,
+  }: StageStart<Place>): StageHooks {
     const guard: WriteGuard = {
       beforeSend: () => this.#requireHeld(),
       repeatedRecords: this.#isContinued && isContinued ? repeatedRecords : 0,
@@ -146,7 +154,7 @@ export abstract class WriteMeter<Place> {
       },
     };
     const onProgress = async (progress: ApplyProgress) => {
-      this.#journal?.add(this.#heard);
+      this.#journal?.add(isRetry ? this.#heard : this.#heard.filter(isTold));
       this.#heard = [];
       this.#place = checkpoint(progress);
       this.#current = progress;
@@ -244,6 +252,11 @@ export abstract class WriteMeter<Place> {
       ahead: this.#ahead,
     };
   }
+}
+
+/** What was skipped or left alone needs neither undo nor another try. */
+function isTold({ result }: WriteOutcome): boolean {
+  return result === 'written' || result === 'failed';
 }
 
 export function superseded(): Superseded {
