@@ -132,6 +132,12 @@ async function requireSource(transaction: Transaction, row: RestoreRow): Promise
     throw new Problem('INVALID_STATE', 'Another undo of the same restore has begun since.', {
       details: { undoneBy: later },
     });
+  // What failed stands in the journal alone: without it a resume would leave that out and call it completed.
+  if (row.journalPages > 0 && row.journalEnvelope === null)
+    throw new Problem(
+      'INVALID_STATE',
+      'The journal of this restore is gone, so it is not known what is left to do: start a new one instead.',
+    );
   const backupId = undone ? undone.safetyBackupId : row.backupId;
   if (backupId !== null) await backupStore.get(transaction, organizationId, backupId);
   const { safetyBackupId } = row;

@@ -182,3 +182,20 @@ test('the days in which a restore can be undone begin at its end, however late i
   });
   expect(await contents()).toEqual({ 'users/ada': { n: 2 } });
 });
+
+test('a restore that left documents out is not resumed when its journal is gone: it would call itself completed without them', async () => {
+  await fill({ 'users/ada': { n: 1 }, 'users/bob': { n: 1 } });
+  const backupId = await bench.backUp();
+  bench.clear();
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'INVALID_ARGUMENT' });
+  const failed = await run('', { backupId, options: { mergeMode: 'skip_existing' } });
+  expect(failed).toMatchObject({ status: 'failed', errors: { count: 2 } });
+  bench.sandbox.control.clearFaults();
+  await bench.inDays(31, async () => {
+    await bench.app.tasks.runNow('expire journals');
+    const resumed = await call('POST', `/backups/restore/${failed.id}/resume`, {});
+    expect([resumed.status, resumed.body.error?.code], resumed.text).toEqual([409, 'INVALID_STATE']);
+  });
+  expect(await bench.get(`/backups/restore/${failed.id}`)).toMatchObject({ status: 'failed', errors: { count: 2 } });
+  expect(await contents()).toEqual({});
+});
