@@ -5,9 +5,10 @@ import { firestore, holdfast, useService } from './testing.ts';
 useService({ PITR_SEGMENT_SECONDS: '0.3' });
 
 test('the past is captured, shown and brought back from the command line', async () => {
-  const on = await holdfast('pitr', 'enable', 'Shop', '--retention-days', '2');
+  const on = await holdfast('pitr', 'enable', 'Shop', '--retention-days', '1');
   expect(on.code, on.error).toBe(0);
   expect(on.out).toMatch(/Enabled +yes/);
+  expect(on.out).toMatch(/Kept for +1 day\n/);
   const status = async () => (await holdfast('pitr', 'status', 'Shop', '--json')).json;
   await expect.poll(async () => (await status()).status, { timeout: 40_000, interval: 500 }).toBe('running');
   await firestore.doc('people/ada').set({ born: 1815 });

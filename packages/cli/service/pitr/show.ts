@@ -1,5 +1,5 @@
 import type { Client } from '@holdfast/contract/client';
-import { formatCount, printJson } from '../../output.ts';
+import { countOf, formatCount, printJson } from '../../output.ts';
 import { printRecord } from '../lists.ts';
 import type { ServiceOptions } from '../options.ts';
 
@@ -16,9 +16,9 @@ export function showPitr(pitr: Pitr, { json }: ServiceOptions): void {
     Status: pitr.status,
     From: pitr.coveredFrom,
     To: pitr.coveredTo,
-    Behind: pitr.lagSeconds === null ? null : `${pitr.lagSeconds} seconds`,
+    Behind: pitr.lagSeconds === null ? null : countOf(pitr.lagSeconds, 'second'),
     Changes: formatCount(pitr.changesPerHour.reduce((sum, { count }) => sum + count, 0)),
-    'Kept for': pitr.retentionDays === null ? null : `${pitr.retentionDays} days`,
+    'Kept for': pitr.retentionDays === null ? null : countOf(pitr.retentionDays, 'day'),
     Destination: pitr.storageDestinationId,
     'Compared at': pitr.lastReconciledAt,
     'Reads used': formatCount(pitr.readsUsed),

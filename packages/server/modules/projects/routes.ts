@@ -64,7 +64,8 @@ export function projectHandlers(context: ProjectsContext): Handlers {
     deleteProject: async (call) => {
       const deleteBackups = call.query.deleteBackups ?? false;
       const backups = await deleteProject(context, call, call.params.projectId, deleteBackups);
-      return { message: `The project is disconnected${deleteBackups ? `; ${backups} backups are deleted` : ''}.` };
+      const gone = backups === 1 ? '1 backup is' : `${backups} backups are`;
+      return { message: `The project is disconnected${deleteBackups ? `; ${gone} deleted` : ''}.` };
     },
 
     reconnectProject: async (call) => ({

@@ -50,7 +50,8 @@ function settingsHandlers(context: SchedulesContext): Handlers {
       const { requireMatch, query } = call;
       const deleteBackups = query.deleteBackups ?? false;
       const backups = await deleteSchedule(context, call, call.params.scheduleId, { requireMatch, deleteBackups });
-      return { message: `The schedule was deleted${deleteBackups ? `; ${backups} backups went with it` : ''}.` };
+      const gone = backups === 1 ? '1 backup' : `${backups} backups`;
+      return { message: `The schedule was deleted${deleteBackups ? `; ${gone} went with it` : ''}.` };
     },
     previewSchedule: async ({ organization, body }) => {
       const known = await database.tenant(organization.id, (transaction) =>

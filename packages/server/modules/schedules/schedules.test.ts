@@ -348,7 +348,8 @@ describe('what happens around a schedule', () => {
     const as = { token: member.token, organizationId: bench.shop.organizationId };
     const refused = await bench.app.request('DELETE', path, as);
     expect(refused.body.error.code).toBe('PERMISSION_DENIED');
-    expect((await call('DELETE', `/schedules/${schedule.id}?deleteBackups=true`)).status).toBe(200);
+    const deleted = await call('DELETE', `/schedules/${schedule.id}?deleteBackups=true`);
+    expect(deleted.body).toEqual({ success: true, message: 'The schedule was deleted; 1 backup went with it.' });
     expect((await call('GET', `/backups/${body.data.id}`)).status).toBe(404);
   });
 
