@@ -2,6 +2,7 @@ import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdf
 import { type App, loadConfig, startApp } from '@holdfast/server';
 import { OffsetClock } from '@holdfast/server/platform/clock';
 import { dayMs } from '@holdfast/server/platform/durations';
+import { endOnSignal } from '@holdfast/server/platform/end-on-signal';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { accident, database, fingerprint, work } from './demo-database.ts';
 import { drill, furnish, liveThrough, openHouse } from './demo-house.ts';
@@ -81,15 +82,10 @@ async function main(): Promise<void> {
   const link = await app.newSignInLink();
   if (link) console.log(`Sign in: ${link}`);
   if (days === 0) void furnishLater(client, firestore);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(
-      signal,
-      () =>
-        void app
-          .close()
-          .then(() => firestore.stop())
-          .then(() => process.exit(0)),
-    );
+  await endOnSignal();
+  await app.close();
+  await firestore.stop();
+  process.exit(0);
 }
 
 /** What a second start on the same folder finds there. */

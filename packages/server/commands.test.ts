@@ -12,7 +12,9 @@ const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'
 };
 /** npm's own; one that takes no options; one that has tests of its own; and two that are `start` again. */
 const others = ['postinstall', 'openapi', 'holdfast', 'dev', 'config'];
-const names = Object.keys(scripts).filter((name) => /^node .*\.ts/.test(scripts[name]!) && !others.includes(name));
+const names = Object.keys(scripts).filter(
+  (name) => /^(exec )?node .*\.ts/.test(scripts[name]!) && !others.includes(name),
+);
 
 let folder: string;
 beforeAll(async () => {
@@ -21,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 function run(name: string, ...args: string[]): Promise<{ status: unknown; output: string; errors: string }> {
-  const command = scripts[name]!.replace(/^node /, '').split(' ');
+  const command = scripts[name]!.replace(/^(exec )?node /, '').split(' ');
   const options = { cwd: root, env: { ...process.env, HOLDFAST_DATA: folder, PORT: '0' }, timeout: 60_000 };
   return new Promise((resolve) => {
     execFile(process.execPath, [...command, ...args], options, (error, output, errors) =>

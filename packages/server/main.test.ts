@@ -82,21 +82,26 @@ async function start(
   environment: Record<string, string>,
   until?: RegExp,
   signal: NodeJS.Signals = 'SIGTERM',
-  isOnTerminal = false,
+  by: 'node' | 'npm' | 'terminal' = 'node',
 ) {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+  const root = fileURLToPath(new URL('../..', import.meta.url));
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, PORT: '0', ...environment };
-  const child = isOnTerminal
-    ? spawn('script', ['-qec', `exec '${process.execPath}' '${main}'`, '/dev/null'], { env })
-    : spawn(process.execPath, [main], { env });
+  const ways = {
+    node: [process.execPath, [main]],
+    npm: ['npm', ['start']],
+    terminal: ['script', ['-qec', 'exec npm start', '/dev/null']],
+  } as const;
+  const [program, args] = ways[by];
+  const child = spawn(program, args, { env, cwd: root });
   let [out, error] = ['', ''];
   let isAsked = false;
   child.stdout.on('data', (piece) => {
     out += String(piece);
     if (!until?.test(out) || isAsked) return;
     // At a terminal somebody presses Ctrl-C.
-    isAsked = isOnTerminal ? child.stdin.write('\u0003') : child.kill(signal);
+    isAsked = by === 'terminal' ? child.stdin.write('\u0003') : child.kill(signal);
   });
   child.stderr.on('data', (piece) => {
     error += String(piece);
@@ -150,10 +155,16 @@ describe('a start', () => {
       expect.arrayContaining(['the service started', 'the service has stopped']),
     );
     if (spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0) skip('there is no `script` here');
-    const shown = await start(usual, /^Sign in: \S+$/m, 'SIGINT', true);
+    const shown = await start(usual, /^Sign in: \S+$/m, 'SIGINT', 'terminal');
     expect(shown.out).toMatch(/^[\d-]+ [\d:]+ INFO {2}the service started version=/m);
     expect(shown.out).toMatch(/ INFO {2}the service has stopped\r?\n/);
     expect(shown.out).not.toMatch(/^\{/m);
+  });
+
+  test('by npm ends with it: who ends npm leaves no service behind', { timeout: 60_000 }, async () => {
+    const { code, out } = await start(usual, /^Sign in: \S+$/m, 'SIGTERM', 'npm');
+    expect(code).toBe(0);
+    expect(out).toContain('the service has stopped');
   });
 
   test('that cannot go on names what is in the way and the setting to change', async () => {

@@ -4,6 +4,7 @@ import { type App, startApp } from './app.ts';
 import { type Config, describeConfig, loadConfig, remarksOn } from './config.ts';
 import { createLocator } from './modules/audit/index.ts';
 import { UsageMistake } from './platform/command-options.ts';
+import { endOnSignal } from './platform/end-on-signal.ts';
 import { StartFailure } from './platform/start-failure.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { readStartOptions, type StartOptions, usage } from './start-options.ts';
@@ -34,23 +35,6 @@ async function main(config: Config, { printConfig, requireDatabase }: StartOptio
   const where = roles.includes('api') ? app.platform.baseUrl() : `${app.address} as ${roles.join(' and ')}`;
   process.stdout.write(`Holdfast is running at ${where}\n`);
   if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
-}
-
-/**
- * Resolved when somebody asks for the end. Heard from the first moment on: a service that is told to stop while it starts
- * stops when it has started, and leaves no database server behind. A terminal that is closed asks by SIGHUP, and nobody
- * reads any more then. Who asks twice does not want to wait.
- */
-function endOnSignal(): Promise<void> {
-  let asked = 0;
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.on(signal, () => {
-        if (signal === 'SIGHUP') for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-        if (++asked > 1) process.exit(1);
-        resolve();
-      });
-  });
 }
 
 async function requireProvider(app: App): Promise<void> {
