@@ -68,7 +68,6 @@ export const newRestore = {
     withFields: (count: number) => `with ${plural(count, 'field', 'fields')}`,
     removed: 'removed',
     compareAll: 'Compare all, field by field',
-    same: 'No field differs: what stands there now is what stood there then.',
   },
   costs: 'Costs at Google',
   spent: (reads: number, writes: number, deletes: number) =>
@@ -85,6 +84,8 @@ export const newRestore = {
     skip_existing: (what: string, target: string, from: string) =>
       `${what} of ${from} that ${target} lacks now comes back. What is there stays as it is.`,
   },
+  comesBackSame: (what: string, target: string, from: string) =>
+    `${what} of ${from} comes back to ${target}. No field differs: what stands there now is what stood there then.`,
   exactly: (what: string, target: string, from: string) => `${what} in ${target} will be exactly as it was on ${from}.`,
   counts: {
     replace: 'Replace',

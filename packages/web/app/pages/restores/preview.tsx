@@ -135,7 +135,9 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
     deletes: preview.delete,
   };
   const isExact = plan.deleteExtra && plan.mode === 'overwrite';
-  const sentence = isExact ? t.newRestore.exactly : t.newRestore.comesBack[plan.mode];
+  const isSame = total > 0 && samples.data?.length === 0 && areAllSampled(plan, basket);
+  const { exactly, comesBack, comesBackSame } = t.newRestore;
+  const sentence = isSame ? comesBackSame : isExact ? exactly : comesBack[plan.mode];
   return (
     <div className="flex flex-col gap-5">
       <header className="flex flex-wrap items-center gap-x-3">
@@ -162,7 +164,6 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
       <PreviewCounts preview={preview} />
       <Samples
         found={samples}
-        areAll={total > 0 && areAllSampled(plan, basket)}
         compareTo={plan.backupId && !plan.targetProjectId ? paths.compare(plan.backupId) : undefined}
       />
       {job.irreversibleReasons.length > 0 && (

@@ -7,19 +7,11 @@ import type { FirestoreValue } from '../../format/values.ts';
 import { t } from '../../texts/index.ts';
 import type { Sample, useSamples } from './use-samples.ts';
 
-interface SamplesProps {
-  found: ReturnType<typeof useSamples>;
-  compareTo: string | undefined;
-  /** Every document that comes back was compared. */
-  areAll: boolean;
-}
-
 /** Some of what will happen, with its values, before anybody presses anything. */
-export function Samples({ found, compareTo, areAll }: SamplesProps) {
+export function Samples({ found, compareTo }: { found: ReturnType<typeof useSamples>; compareTo: string | undefined }) {
   const { samples: words } = t.newRestore;
   if (found.error) return <FormProblem error={found.error} />;
   if (found.isLoading) return <Skeleton rows={3} />;
-  if (found.data?.length === 0 && areAll) return <p className="text-table">{words.same}</p>;
   if (!found.data || found.data.length === 0) return null;
   return (
     <div className="overflow-hidden rounded-panel border border-line">
