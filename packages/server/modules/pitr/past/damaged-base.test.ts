@@ -52,3 +52,42 @@ test('behind a base that was found damaged moments are reached from the one befo
   await put('later');
   expect(await usersAt(house.bench, await captured())).toContain('users/later');
 }, 120_000);
+
+test('nothing goes for its age in favour of a base that was found damaged', async () => {
+  const { bench, owner } = house;
+  const early = await captured();
+  const [whole, harmed] = [await bench.backUp({ type: 'full' }), await bench.backUp({ type: 'full' })];
+  await put('behind');
+  const late = await captured();
+  // Only bases of the log's own let older ones and their time go.
+  await owner.query("update backups set trigger = 'manual' where trigger = 'pitr'");
+  await owner.query("update backups set trigger = 'pitr' where id = $1", [harmed]);
+  await damage(harmed);
+  // Somebody has looked at it.
+  const unfreeze = `/api/v1/projects/${bench.shop.projectId}/retention/unfreeze`;
+  expect((await bench.app.request('POST', unfreeze, bench.as)).status).toBe(200);
+  const removeOld = async () => {
+    await owner.query('update pitr_logs set retention_days = 0');
+    await bench.app.tasks.runNow('pitr retention');
+    await owner.query('update pitr_logs set retention_days = 3');
+  };
+  await removeOld();
+  for (const at of [early, late]) expect(await usersAt(bench, at)).toContain('users/later');
+  await owner.query("update backups set trigger = 'pitr' where id = $1", [whole]);
+  await removeOld();
+  expect((await house.usersAt(early)).body.error.code).toBe('POINT_IN_TIME_UNAVAILABLE');
+  expect(await usersAt(bench, late)).toContain('users/behind');
+}, 90_000);
+
+test('behind a base whose key was withdrawn moments are reached from the one before', async () => {
+  const { app, as, backUp } = house.bench;
+  const key = '/api/v1/organizations/current/encryption-key';
+  const given = await app.request('PUT', key, { ...as, body: { passphrase: 'a key of our own' } });
+  expect(given.status, given.text).toBe(200);
+  await backUp({ type: 'full' });
+  await put('sealed');
+  const at = await captured();
+  expect((await app.request('DELETE', key, as)).status).toBe(200);
+  expect(await usersAt(house.bench, at)).toContain('users/sealed');
+  await running();
+}, 90_000);
