@@ -187,6 +187,16 @@ export class Queue {
     });
   }
 
+  /** What the jobs of a kind that wait, are put off or run were given. */
+  async open<Data extends object>(job: JobDefinition<Data>): Promise<Data[]> {
+    const { rows } = await this.#boss
+      .getDb()
+      .executeSql(`select data from ${schema}.job where name = $1 and state in ('created', 'retry', 'active')`, [
+        job.name,
+      ]);
+    return rows.map(({ data }) => job.schema.parse(data));
+  }
+
   /** Jobs that wait, are put off or run, counted at this moment: what the queue itself keeps is only as new as its last look. */
   async counts(): Promise<{ kind: string; state: string; count: number }[]> {
     const { rows } = await this.#boss.getDb().executeSql(

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { vi } from 'vitest';
 import { type BackupBench, startBackupBench } from './backup-bench.ts';
 import { untilEnded } from './protected-project.ts';
 import type { TestResponse } from './test-app.ts';
@@ -55,6 +57,8 @@ export interface CapturedBench {
   ask(method: string, path: string, body?: object): Promise<TestResponse>;
   shown(): ReturnType<BackupBench['get']>;
   usersAt(at: string): Promise<TestResponse>;
+  /** A moment at which there was one more user, captured; nobody captures any more then. */
+  capturedWith(id: string): Promise<string>;
   /** Of the first destination; the task as it ended. */
   rescan(): ReturnType<BackupBench['get']>;
   close(): Promise<void>;
@@ -67,11 +71,28 @@ export async function startCapturedBench(more: Record<string, string> = {}): Pro
   const ask = (method: string, path: string, body?: object) =>
     bench.app.request(method, `/api/v1${pitr}${path}`, { ...bench.as, ...(body ? { body } : {}) });
   await ask('POST', '/enable', { retentionDays: 3 });
+  const shown = () => bench.get(pitr);
+  const until = (isSo: () => Promise<boolean>) => vi.waitUntil(isSo, { timeout: 30_000, interval: 50 });
   return {
     bench,
     owner,
     ask,
-    shown: () => bench.get(pitr),
+    shown,
+    capturedWith: async (id) => {
+      await until(async () => (await shown()).status === 'running');
+      await bench.firestore.doc(`users/${id}`).set({ n: 1 });
+      await sleep(20);
+      const at = new Date();
+      await sleep(20);
+      await bench.firestore.doc('users/last').set({ at: at.getTime() });
+      await until(async () => {
+        const { rows } = await owner.query('select max(covered_through) as through from pitr_segments');
+        return Date.parse(rows[0].through ?? 0) > at.getTime();
+      });
+      await ask('POST', '/disable', {});
+      await until(async () => (await owner.query('select holder from pitr_logs')).rows[0].holder === null);
+      return at.toISOString();
+    },
     usersAt: (at) => ask('GET', `/view/documents?at=${at}&collection=users`),
     rescan: async () => {
       const [{ id }] = await bench.get('/storage-destinations');

@@ -13,6 +13,7 @@ import type { Scope } from '../../ports/document-source.ts';
 import { type Instant, thinnedInstants } from '../../ports/instant.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import type { LogStretch } from './log-coverage.ts';
+import type { OpenedLogSegment } from './log-reader.ts';
 import { contentsOf, type LogSegment, sortedByPath } from './log-segment.ts';
 import { encodeStretch } from './log-stretch.ts';
 
@@ -104,6 +105,11 @@ export class LogWriter {
     const segment = await this.#write(new Uint8Array(0), stretch);
     this.#quiet = undefined;
     return segment;
+  }
+
+  /** Seals what another log tells as a segment of this one. */
+  async copy({ data, coveredFrom, coveredThrough, marks, gap }: OpenedLogSegment): Promise<LogSegment> {
+    return this.#write(data, { coveredFrom, coveredThrough, marks, gap });
   }
 
   async #write(data: Uint8Array, stretch: LogStretch): Promise<LogSegment> {

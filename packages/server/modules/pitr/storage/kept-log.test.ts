@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';
 
@@ -14,26 +13,8 @@ const daysAgo = (days: number) => `${new Date(Date.now() - days * dayMs).toISOSt
 const logs = async () => (await house.owner.query('select count(*)::int as n from pitr_logs')).rows[0].n;
 const retention = () => house.bench.app.tasks.runNow('pitr retention');
 
-/** A moment at which there was one more user, captured; nobody captures any more then. */
-async function capturedWith(id: string): Promise<string> {
-  await expect.poll(async () => (await house.shown()).status, { timeout: 30_000 }).toBe('running');
-  await house.bench.firestore.doc(`users/${id}`).set({ n: 1 });
-  await sleep(20);
-  const at = new Date();
-  await house.bench.firestore.doc('users/last').set({ at: at.getTime() });
-  const isDown = async () => {
-    const { rows } = await house.owner.query('select max(covered_through) as through from pitr_segments');
-    return Date.parse(rows[0].through ?? 0) > at.getTime();
-  };
-  await expect.poll(isDown, { timeout: 30_000 }).toBe(true);
-  await house.ask('POST', '/disable', {});
-  const holder = async () => (await house.owner.query('select holder from pitr_logs')).rows[0].holder;
-  await expect.poll(holder, { timeout: 30_000 }).toBeNull();
-  return at.toISOString();
-}
-
 test('a log that went on after the copy of the database from which this one came back outlives what the copy says of it', async () => {
-  const at = await capturedWith('later');
+  const at = await house.capturedWith('later');
   await house.owner.query('delete from pitr_segments');
   await house.owner.query(
     'update pitr_logs set started_from = $1, covered_through = $2, created_at = $3, position = null, next_sequence = 0',
@@ -48,7 +29,7 @@ test('a log that went on after the copy of the database from which this one came
 
 test('a log that is found in a bucket long after its end stays for its days from then on', async () => {
   expect((await house.ask('POST', '/enable', { retentionDays: 3 })).status).toBe(200);
-  const at = await capturedWith('found');
+  const at = await house.capturedWith('found');
   await house.owner.query('delete from pitr_segments; delete from pitr_logs');
   const task = await house.bench.inDays(40, async () => {
     const rescanned = await house.rescan();

@@ -1,29 +1,24 @@
 import {
   type BlobStore,
-  isEngineError,
-  type KeyRing,
-  type LogSegment,
   logIdOfKey,
   logManifestKey,
+  logSegmentStart,
   logSegmentsPrefix,
   logsPrefix,
-  type OpenedLogManifest,
-  openLogManifest,
 } from '@holdfast/engine';
-import type { Transaction } from '../../../platform/database/database.ts';
 import type { TaskResult, TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { openLog } from '../log-access.ts';
 import { writeManifestOnce } from '../log-manifest.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { bringHome } from './bring-home.ts';
-import { joinedSegments } from './joined-segments.ts';
+import { faultOf, registerLog } from './register-log.ts';
 import { segmentStore } from './segment-store.ts';
 import { takeUpSegments } from './take-up-segments.ts';
 
 /**
- * A log that lies here and that nobody knows is catalogued again, switched off, for the project of its database. Of known ones what is
- * gone is told, and what the catalogue does not know is taken up.
+ * A log that lies here and that nobody knows is catalogued again, switched off, for the project of its database, or joined to the log
+ * that this one has. Of known ones what is gone is told, and what the catalogue does not know is taken up.
  */
 export async function rescanLogs(context: PitrContext, { destination, signal }: TaskRun): Promise<TaskResult> {
   const { organizationId } = destination;
@@ -39,6 +34,7 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
     const { ring } = await platform.database.tenant(organizationId, (transaction) =>
       keys.ring(transaction, organizationId),
     );
+    const place = { organizationId, destinationId: destination.id, store, ring, signal };
     for (const logId of await logsIn(store, signal)) {
       const known = await platform.database.system((transaction) => pitrStore.findByLog(transaction, logId));
       if (known) {
@@ -46,17 +42,12 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
           result.relinked += await linkElsewhere(context, known, store, signal).catch(tellFault(known));
         continue;
       }
+      const outcome = await registerLog(context, place, logId);
+      if (outcome === undefined) continue;
       result.found += 1;
-      const fault = await register(context, {
-        organizationId,
-        destinationId: destination.id,
-        logId,
-        store,
-        ring,
-        signal,
-      });
-      if (fault === undefined) result.registered += 1;
-      else result.failures.push({ key: logManifestKey(logId), reason: fault.slice(0, 2000) });
+      if ('registered' in outcome) result.registered += 1;
+      else if ('joinedSegments' in outcome) result.relinked += outcome.joinedSegments;
+      else result.failures.push({ key: logManifestKey(logId), reason: outcome.fault.slice(0, 2000) });
     }
     const known = await platform.database.tenant(organizationId, (transaction) =>
       pitrStore.inDestination(transaction, organizationId, destination.id),
@@ -120,82 +111,16 @@ async function findLost(context: PitrContext, row: LogRow, store: BlobStore, sig
 
 const sequencesOf = (segments: readonly { sequence: number }[]) => segments.map(({ sequence }) => sequence);
 
-async function logsIn(store: BlobStore, signal: AbortSignal): Promise<Set<string>> {
-  const ids = new Set<string>();
+/** Those with a manifest. The one that reaches furthest comes first: of several of one database the others are joined to it. */
+async function logsIn(store: BlobStore, signal: AbortSignal): Promise<string[]> {
+  const lastStarts = new Map<string, string>();
+  const whole: string[] = [];
   for await (const { key } of store.list(logsPrefix, { signal })) {
     const logId = logIdOfKey(key);
-    if (logId !== undefined && key === logManifestKey(logId)) ids.add(logId);
+    if (logId === undefined) continue;
+    if (key === logManifestKey(logId)) whole.push(logId);
+    else if (logSegmentStart(key) > (lastStarts.get(logId) ?? '')) lastStarts.set(logId, logSegmentStart(key));
   }
-  return ids;
-}
-
-interface Found {
-  organizationId: string;
-  destinationId: string;
-  logId: string;
-  store: BlobStore;
-  ring: KeyRing;
-  signal: AbortSignal;
-}
-
-/** Why it could not be, if so. */
-async function register(context: PitrContext, found: Found): Promise<string | undefined> {
-  const { organizationId, logId, store, ring, signal } = found;
-  try {
-    const manifest = await openLogManifest(store, logId, ring, { signal });
-    const described: LogSegment[] = [];
-    for await (const segment of manifest.reader.describe({ signal })) described.push(segment);
-    const { segments, coveredThrough } = joinedSegments(described, manifest.body.from);
-    return await context.backups.platform.database.tenant(organizationId, async (transaction) => {
-      const row = await insertLog(context, transaction, found, manifest, coveredThrough);
-      if (!row) return 'its project has another log already';
-      const now = context.backups.platform.clock.now();
-      for (const [index, segment] of segments.entries())
-        await pitrStore.insertSegment(transaction, { ...row, nextSequence: index }, segment, now);
-      await pitrStore.update(transaction, organizationId, row.projectId, { nextSequence: segments.length });
-      await context.backups.audit.noteSystem(transaction, organizationId, {
-        action: 'pitr.log_registered',
-        resource: { type: 'project', id: row.projectId },
-        details: { logId, segments: segments.length, storageDestinationId: found.destinationId },
-      });
-      return undefined;
-    });
-  } catch (error) {
-    return faultOf(error, signal);
-  }
-}
-
-/** What will not pass by itself, as a sentence; all else goes on. */
-function faultOf(error: unknown, signal: AbortSignal): string {
-  if (!isEngineError(error) || error.retryable || signal.aborted) throw error;
-  return `${error.code}: ${error.message}`;
-}
-
-async function insertLog(
-  context: PitrContext,
-  transaction: Transaction,
-  { organizationId, destinationId, logId }: Found,
-  { body, envelope }: OpenedLogManifest,
-  coveredThrough: string,
-): Promise<LogRow | undefined> {
-  const { projects, keys, platform } = context.backups;
-  const project = await projects.adopt(transaction, organizationId, body.database);
-  if (await pitrStore.lock(transaction, organizationId, project.id)) return undefined;
-  const now = platform.clock.now();
-  return pitrStore.save(transaction, {
-    projectId: project.id,
-    organizationId,
-    enabled: false,
-    storageDestinationId: destinationId,
-    retentionDays: 35,
-    logId,
-    database: body.database,
-    envelope,
-    keyId: (await keys.keyOf(transaction, organizationId, logId, envelope)) ?? '',
-    manifestWritten: true,
-    startedFrom: body.from,
-    coveredThrough,
-    createdAt: now,
-    updatedAt: now,
-  });
+  const lastStart = (logId: string) => lastStarts.get(logId) ?? '';
+  return whole.sort((left, right) => (lastStart(left) < lastStart(right) ? 1 : -1));
 }

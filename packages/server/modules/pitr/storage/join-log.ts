@@ -1,0 +1,120 @@
+import { type LogSegment, LogWriter, type OpenedLogManifest } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { PitrContext } from '../context.ts';
+import { type OpenedLog, openLogToRead } from '../log-access.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { joinedSegments } from './joined-segments.ts';
+import { lockOf } from './migrate-logs.ts';
+
+export interface FoundLog {
+  readonly manifest: OpenedLogManifest;
+  /** The run of segments that lies there. */
+  readonly segments: readonly LogSegment[];
+  readonly coveredThrough: string;
+}
+
+const reason = 'Two logs were captured one after the other, and nobody captured between them.';
+
+/**
+ * Of another log of the same database: the time that the known one does not reach is copied into it, sealed under its key. Two captures
+ * share no moment at which both are exact, so nothing leads from one into the other.
+ */
+export async function joinLog(
+  context: PitrContext,
+  row: LogRow,
+  { manifest, segments, coveredThrough }: FoundLog,
+  signal: AbortSignal,
+): Promise<{ joinedSegments: number } | { fault: string }> {
+  const before = segments.filter((segment) => segment.coveredThrough < row.startedFrom);
+  const behind = segments.filter((segment) => segment.coveredFrom > row.coveredThrough);
+  if (before.length + behind.length === 0) return { joinedSegments: 0 };
+  if (row.enabled)
+    return {
+      fault: `its project captures into another log; it holds ${manifest.body.from} to ${coveredThrough}. Switch off and rescan, and that is taken in`,
+    };
+  const log = await openLogToRead(context, row);
+  try {
+    const copies = {
+      from: manifest.body.from,
+      before: await copyInto(context, log, manifest, before, signal),
+      behind: await copyInto(context, log, manifest, behind, signal),
+    };
+    return { joinedSegments: await catalogue(context, row, manifest, copies) };
+  } finally {
+    await log.close();
+  }
+}
+
+async function copyInto(
+  { backups: { engine, platform } }: PitrContext,
+  log: OpenedLog,
+  { reader }: OpenedLogManifest,
+  segments: readonly LogSegment[],
+  signal: AbortSignal,
+): Promise<LogSegment[]> {
+  const writer = new LogWriter({
+    store: log.store,
+    codec: engine.codec,
+    context: log.seal,
+    nextSequence: 0,
+    ...lockOf({ objectLock: log.lock }, platform.clock.now()),
+    signal,
+  });
+  const copies: LogSegment[] = [];
+  const keys = segments.map(({ key }) => key);
+  for await (const segment of reader.segments(null, null, { keys, signal })) copies.push(await writer.copy(segment));
+  return copies;
+}
+
+interface Copies {
+  readonly from: string;
+  readonly before: readonly LogSegment[];
+  readonly behind: readonly LogSegment[];
+}
+
+async function catalogue(
+  { backups: { platform, audit } }: PitrContext,
+  { organizationId, projectId, logId, ...seen }: LogRow,
+  manifest: OpenedLogManifest,
+  copies: Copies,
+): Promise<number> {
+  return platform.database.tenant(organizationId, async (transaction) => {
+    const row = await pitrStore.lock(transaction, organizationId, projectId);
+    const isSame = row?.logId === logId && !row.enabled && row.storageDestinationId === seen.storageDestinationId;
+    // What was copied belongs to nobody then, and the next rescan copies it again.
+    if (!isSame || row.startedFrom !== seen.startedFrom || row.coveredThrough !== seen.coveredThrough) return 0;
+    const before = copies.before.length > 0 ? joinedSegments(copies.before, copies.from).segments : [];
+    const behind = joinedSegments(copies.behind, row.coveredThrough);
+    const all = [...endedBefore(before, row.startedFrom), ...behind.segments];
+    await insert(transaction, row, all, platform.clock.now());
+    await pitrStore.update(transaction, organizationId, projectId, {
+      nextSequence: row.nextSequence + all.length,
+      coveredThrough: behind.coveredThrough,
+      // The manifest says where the log begins.
+      ...(before.length > 0 ? { startedFrom: copies.from, manifestWritten: false } : {}),
+      ...(behind.segments.length > 0 ? { position: null } : {}),
+    });
+    await audit.noteSystem(transaction, organizationId, {
+      action: 'pitr.segments_taken_up',
+      resource: { type: 'project', id: projectId },
+      details: { logId, fromLogId: manifest.body.logId, segments: all.length },
+    });
+    return all.length;
+  });
+}
+
+async function insert(transaction: Transaction, row: LogRow, segments: readonly LogSegment[], now: Date) {
+  for (const [index, segment] of segments.entries())
+    await pitrStore.insertSegment(transaction, { ...row, nextSequence: row.nextSequence + index }, segment, now);
+}
+
+/** The last of them tells of the gap up to where the other log begins. */
+function endedBefore(segments: readonly LogSegment[], through: string): LogSegment[] {
+  const last = segments.findLastIndex((segment) => segment.coveredFrom < segment.coveredThrough);
+  return segments.map((segment, index) => {
+    if (index !== last) return segment;
+    const { gap, coveredThrough } = segment;
+    const told = gap === null ? { from: coveredThrough, reason } : { ...gap, reason: `${gap.reason} ${reason}` };
+    return { ...segment, gap: { from: told.from, through, reason: told.reason, deletionsUnknown: true } };
+  });
+}
