@@ -9,12 +9,15 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-const put = (id: string) => house.bench.firestore.doc(`users/${id}`).set({ n: 1 });
+let writtenMs = 0;
+async function put(id: string): Promise<void> {
+  writtenMs = (await house.bench.firestore.doc(`users/${id}`).set({ n: 1 })).writeTime.toMillis();
+}
 const running = () => expect.poll(async () => (await house.shown()).status, { timeout: 40_000 }).toBe('running');
 
-/** An instant behind everything that was written so far, captured. */
+/** An instant behind everything that was written so far by the clock of the database, captured. */
 async function captured(): Promise<string> {
-  const at = Date.now() + 1;
+  const at = writtenMs + 1;
   const coveredTo = async () => Date.parse((await house.shown()).coveredTo ?? 0);
   await expect.poll(coveredTo, { timeout: 30_000 }).toBeGreaterThan(at);
   return new Date(at).toISOString();
