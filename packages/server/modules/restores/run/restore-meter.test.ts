@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { recordKind, sealJournalPage } from '@holdfast/engine';
@@ -40,13 +41,11 @@ function databaseThat(lose: () => 'nothing' | 'work' | 'answer') {
   });
 }
 
-/** A restore that has ended, running again under a meter of the test. */
+/** A restore that has ended, running again under a meter of the test; not admitted, so that nobody takes it for one whose worker died. */
 async function meterOf(id: string, lose: Parameters<typeof databaseThat>[0], stage: string): Promise<RestoreMeter> {
   const checkpoint = JSON.stringify({ stage });
-  await sql(`update restores set status = 'running', completed_at = null, checkpoint = $2 where id = $1`, [
-    id,
-    checkpoint,
-  ]);
+  const running = `status = 'running', admitted_at = null, completed_at = null`;
+  await sql(`update restores set ${running}, checkpoint = $2 where id = $1`, [id, checkpoint]);
   const { platform } = bench.app;
   const { organizationId } = bench.as;
   const row = await platform.database.tenant(organizationId, (transaction) =>
@@ -136,13 +135,19 @@ test('of what a restore saved no more is held than is asked for', async () => {
   });
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
-  const heldBytes = () => {
-    collect();
-    return process.memoryUsage().arrayBuffers;
+  // What was collected is given back a moment later, by another thread.
+  const heldBytes = async () => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let turn = 0; turn < 10; turn++) {
+      collect();
+      await sleep(10);
+      least = Math.min(least, process.memoryUsage().arrayBuffers);
+    }
+    return least;
   };
-  const before = heldBytes();
+  const before = await heldBytes();
   const saved = await savedDocuments(context, await rowNow());
-  expect(heldBytes() - before).toBeLessThan(5 * 1024 * 1024);
+  expect((await heldBytes()) - before).toBeLessThan(5 * 1024 * 1024);
   expect(Buffer.compare((await saved.bytes('users/17'))!, bytesOf(17))).toBe(0);
   expect([saved.version('users/17'), saved.version('users/0')]).toEqual([{ seconds: 17, nanos: 1 }, null]);
   expect([await saved.bytes('users/0'), saved.has('users/99')]).toEqual([undefined, false]);
