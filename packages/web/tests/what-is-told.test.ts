@@ -144,6 +144,32 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     expect(await page.getByRole('progressbar').count()).toBe(0);
   });
 
+  test('a long comparison is not made again by itself when somebody comes back to its window', async () => {
+    const { page } = owner;
+    const backupId = await shop.backUp();
+    let pages = 0;
+    const diff = { against: 'live', added: [], removed: [], changed: [], compared: 1 };
+    await page.route(/\/diff\?/, (route) => {
+      pages += 1;
+      const nextCursor = pages < 6 ? `page ${pages}` : null;
+      const pagination = { nextCursor, hasMore: nextCursor !== null, limit: 100 };
+      return route.fulfill({ json: { success: true, data: diff, pagination } });
+    });
+    await goInside(page, shop.slug, `/backups/${backupId}/compare`);
+    await page.getByRole('heading', { name: 'Nothing differs.' }).waitFor();
+    expect(pages).toBe(6);
+    const readAgain = page.waitForResponse((response) => response.url().endsWith(`/backups/${backupId}`));
+    await page.evaluate(`(() => {
+      const now = Date.now;
+      Date.now = () => now() + 600_000;
+      window.dispatchEvent(new Event('visibilitychange'));
+      Date.now = now;
+    })()`);
+    await readAgain;
+    expect(pages).toBe(6);
+    await page.unroute(/\/diff\?/);
+  });
+
   test('a document whose versions cannot be read is still named, with what to do', async () => {
     const { page } = owner;
     const error = { code: 'SERVICE_UNAVAILABLE', message: 'It stops.' };

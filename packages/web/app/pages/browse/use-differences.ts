@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import { keyOf } from '../../api/calls.ts';
 import { clientFor } from '../../api/client.ts';
 import { useWorkplace } from '../../api/organization.tsx';
+import { isShort } from '../../api/pace.ts';
 
 type Diff = DataOf<Operations['diffBackup']>;
 
@@ -29,6 +30,9 @@ export function useDifferences(backupId: string, against: string, collection: st
     initialPageParam: undefined,
     getNextPageParam: (last) => last.pagination.nextCursor ?? undefined,
     staleTime: 30_000,
+    // Who comes back to a long one finds it as it was: every page of it reads the database again, at the customer's cost.
+    refetchOnWindowFocus: isShort,
+    refetchOnMount: isShort,
   });
   const pages = diff.data?.pages.map(({ data }) => data) ?? [];
   const [added, removed] = [pages.flatMap((page) => page.added), pages.flatMap((page) => page.removed)];
