@@ -2,6 +2,7 @@ import { readCommand } from '@holdfast/server/platform/command-options';
 import type { Figure } from './figure.ts';
 import { registry } from './registry.ts';
 import { writeReport } from './report.ts';
+import { keepResult } from './results.ts';
 
 const known = Object.keys(registry);
 
@@ -11,7 +12,7 @@ const { values, positionals } = readCommand({
 pitr is all whose names begin with it. There are: ${known.join(', ')}.`,
   options: {
     json: { type: 'boolean', default: false, about: 'print one line of JSON per figure' },
-    report: { type: 'boolean', default: false, about: 'write docs/performance.md and its chart' },
+    report: { type: 'boolean', default: false, about: 'keep what was measured and write docs/performance.md from it' },
   },
   takesNames: true,
 });
@@ -26,17 +27,18 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const results: { about: string; figures: readonly Figure[] }[] = [];
+let isEveryTargetReached = true;
 for (const name of names) {
   const bench = await registry[name]!();
   if (!values.json) console.log(`${name}: ${bench.about}`);
   const figures = await bench.run();
-  results.push({ about: bench.about, figures });
+  isEveryTargetReached &&= figures.every(({ pass }) => pass);
+  if (values.report) await keepResult(bench, figures);
   for (const one of figures)
     console.log(values.json ? JSON.stringify({ ...one, ...one.details, details: undefined }) : sentence(one));
 }
-if (values.report) await writeReport(results);
-process.exit(results.every(({ figures }) => figures.every(({ pass }) => pass)) ? 0 : 1);
+if (values.report) await writeReport();
+process.exit(isEveryTargetReached ? 0 : 1);
 
 function sentence({ name, against, ratio, target, better, pass, details }: Figure): string {
   const numbers = Object.entries(details).map(
