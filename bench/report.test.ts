@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { chart } from './chart.ts';
 import { type Figure, figure } from './figure.ts';
-import { chosen, performanceChart, performancePage, renderPage, scalePage, withMeasuredScale } from './report.ts';
+import { chosen, pagesWithFigures, performanceChart, performancePage, renderPage, withMeasured } from './report.ts';
 import { keptResults, type Measured } from './results.ts';
 
 const results = await keptResults();
@@ -10,8 +10,10 @@ const results = await keptResults();
 test('the pages of figures say what the benches found, and nothing by hand', () => {
   expect(readFileSync(performancePage, 'utf8')).toBe(renderPage(results));
   expect(readFileSync(performanceChart, 'utf8')).toBe(chart(chosen(results)));
-  const scale = readFileSync(scalePage, 'utf8');
-  expect(scale).toBe(withMeasuredScale(scale, results));
+  for (const { page, part } of pagesWithFigures) {
+    const text = readFileSync(page, 'utf8');
+    expect(text).toBe(withMeasured(text, part(results)));
+  }
 });
 
 test('a figure that was missed is shown as missed, also among many', () => {

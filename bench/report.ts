@@ -2,11 +2,18 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { chart } from './chart.ts';
 import type { Figure } from './figure.ts';
 import { keptResults, type Measured } from './results.ts';
-import { measuredScale } from './scale/measured-scale.ts';
+import { measuredHeadline, measuredScale } from './scale/measured-scale.ts';
 
 export const performancePage = new URL('../docs/performance.md', import.meta.url);
 export const performanceChart = new URL('../docs/performance.svg', import.meta.url);
-export const scalePage = new URL('../docs/scale.md', import.meta.url);
+
+type Part = (results: readonly Measured[]) => string;
+
+/** Pages with a part between two marks that tells figures. */
+export const pagesWithFigures: readonly { readonly page: URL; readonly part: Part }[] = [
+  { page: new URL('../docs/scale.md', import.meta.url), part: measuredScale },
+  { page: new URL('../README.md', import.meta.url), part: measuredHeadline },
+];
 
 /** A bench that tells more figures than this shows the first of them and those that came nearest to their target. */
 const figuresShownMax = 8;
@@ -25,12 +32,13 @@ What the dashboard's page does by the clock includes what it waited for the brow
 Point-in-time recovery waits on an empty database and does not listen to it: what resuming 200 streams adds is not measured. A look is a call that lists collections, or a count; each bills a read, which is not
 among the documents read. While 19 new collections appear at once, before the measured time, the lag of capture is that of finding them: up to 14 s on a busy machine.`;
 
-/** Writes docs/performance.md, the chart in it and the measured part of docs/scale.md from what every bench found last. */
+/** Writes docs/performance.md, the chart in it and the measured parts of other pages from what every bench found last. */
 export async function writeReport(): Promise<void> {
   const results = await keptResults();
   await writeFile(performanceChart, chart(chosen(results)));
   await writeFile(performancePage, renderPage(results));
-  await writeFile(scalePage, withMeasuredScale(await readFile(scalePage, 'utf8'), results));
+  for (const { page, part } of pagesWithFigures)
+    await writeFile(page, withMeasured(await readFile(page, 'utf8'), part(results)));
 }
 
 export function chosen(results: readonly Measured[]): Figure[] {
@@ -63,11 +71,11 @@ ${notes}
 const beginMark = '<!-- Written by npm run bench -- --report. -->';
 const endMark = '<!-- Up to here. -->';
 
-export function withMeasuredScale(page: string, results: readonly Measured[]): string {
+export function withMeasured(page: string, part: string): string {
   const [before, rest] = page.split(beginMark);
   const after = rest?.split(endMark)[1];
-  if (before === undefined || after === undefined) throw new Error('docs/scale.md has lost its marks.');
-  return `${before}${beginMark}\n\n${measuredScale(results)}\n\n${endMark}${after}`;
+  if (before === undefined || after === undefined) throw new Error('A page with figures has lost its marks.');
+  return `${before}${beginMark}\n\n${part}\n\n${endMark}${after}`;
 }
 
 /** How far beyond its target a figure is; below 1 it was missed. */

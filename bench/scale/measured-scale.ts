@@ -76,6 +76,19 @@ export function measuredScale(results: readonly Measured[]): string {
   return ['| What | Figure | Command |', '|---|---|---|', ...lines].join('\n');
 }
 
+/** What the README says of it in one breath. */
+export function measuredHeadline(results: readonly Measured[]): string {
+  const of = (bench: string) => {
+    const figures = results.find((measured) => measured.bench === bench)?.figures ?? [];
+    const sdk = figures.find(({ against }) => against === 'sdk');
+    const times = sdk?.ratio.toLocaleString('en-US', { maximumSignificantDigits: 2 });
+    return { perSecond: numbersOf(figures)('documentsPerSecond'), times };
+  };
+  const [backup, restore] = [of('backup'), of('restore')];
+  return `Numbers, on two cores ([all of them](docs/performance.md), each with its command): a backup reads ${backup.perSecond} documents a second, ${backup.times} times the official SDK's stream to JSON (\`npm run bench -- backup\`); a
+restore writes ${restore.perSecond}, ${restore.times} times the SDK's BulkWriter (\`npm run bench -- restore\`; Firestore itself asks to begin with 500, [scale](docs/scale.md)); both stay within 300 MiB for a million documents (\`npm run bench -- memory\`).`;
+}
+
 /** The number behind the first figure, or behind the one that is measured against what is named. */
 function numbersOf(figures: readonly Figure[]): Numbers {
   return (detail, against) => {
