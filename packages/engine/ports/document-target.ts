@@ -110,6 +110,11 @@ export interface WriteGuard {
   onMismatch(mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'>;
   /** What became of the records, in their order; awaited before onProgress speaks of them. */
   onSettled(outcomes: readonly WriteOutcome[]): void | Promise<void>;
+  /**
+   * The work ends with an error, and nothing of it is under way any more. True when onSettled has told of all that was written;
+   * false when something may have been written that it did not tell of.
+   */
+  onBrokenOff?(isTold: boolean): void;
 }
 
 export interface Mismatch {

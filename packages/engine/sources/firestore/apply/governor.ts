@@ -71,7 +71,12 @@ export class Governor {
     }
     this.#inFlight += 1;
     this.#bytesInFlight += bytes;
-    await this.takeRate(writes, signal);
+    try {
+      await this.takeRate(writes, signal);
+    } catch (error) {
+      this.leave(bytes);
+      throw error;
+    }
   }
 
   async takeRate(writes: number, signal: AbortSignal | undefined): Promise<void> {

@@ -234,3 +234,42 @@ test('what belongs to somebody else by now is not sent, nor sent again', async (
   await expect(work).rejects.toThrow('lost');
   expect(await scanAll(connected)).toEqual([]);
 });
+
+/** Work that ends with an error: whether the guard was told of everything that is written. */
+async function brokenOff(connected: ConnectedFirestore, batches: AsyncIterable<RecordBatch>, signal?: AbortSignal) {
+  const told: boolean[] = [];
+  const guard = Object.assign(new Recorder(), { onBrokenOff: (isTold: boolean) => void told.push(isTold) });
+  const options = { mode: 'overwrite' as const, rampUp: false, guard, ...(signal ? { signal } : {}) };
+  await expect(connected.target.apply(batches, options)).rejects.toThrow();
+  const written = guard.outcomes.filter(({ result }) => result === 'written').length;
+  return { told, written, stored: (await scanAll(connected)).length };
+}
+
+const manyRecords = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ path: `c/${10_000 + index}`, fields: fields(index) }));
+
+test('work that breaks off hears what is under way, and says whether everything is told', async () => {
+  const connected = fresh();
+  const all = () => batchesOf(connected.source.database, manyRecords(1_500));
+  const { control } = harness.sandbox;
+
+  control.addFault({ method: 'BatchWrite', status: 'PERMISSION_DENIED', skip: 1 });
+  const refused = await brokenOff(connected, all());
+  expect(refused).toEqual({ told: [true], written: refused.stored, stored: 500 });
+
+  control.clearFaults();
+  control.addFault({ method: 'BatchWrite', latencyMs: 500 });
+  async function* broken() {
+    yield* all();
+    throw new Error('cannot be read');
+  }
+  expect(await brokenOff(connected, broken())).toMatchObject({ told: [true], written: 1_000 });
+
+  control.clearFaults();
+  control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', skip: 1, afterEffect: true });
+  expect(await brokenOff(connected, all())).toMatchObject({ told: [false] });
+
+  control.clearFaults();
+  control.addFault({ method: 'BatchWrite', latencyMs: 60_000 });
+  expect(await brokenOff(connected, all(), AbortSignal.timeout(300))).toMatchObject({ told: [false] });
+});

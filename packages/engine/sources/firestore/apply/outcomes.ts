@@ -12,7 +12,10 @@ export interface SendContext {
   readonly governor: Governor;
   readonly tally: Tally;
   readonly mode: MergeMode;
+  /** Aborted when no further request is to be sent. */
   readonly signal: AbortSignal;
+  /** Aborted when the answers of those under way are not waited for either. */
+  readonly giveUp: AbortSignal;
   readonly guard: WriteGuard | undefined;
   /** By slot: the versions the writes may replace, and what became of them. Both stay empty without a guard. */
   readonly expected: (Version | null | undefined)[];
@@ -21,6 +24,8 @@ export interface SendContext {
   readonly looks: Map<number, number>;
   /** An earlier run, or an attempt whose answer was lost, may have written some of this already. */
   mayBeRepeated: boolean;
+  /** A request was sent of which nobody has said what became of it. */
+  isUnsure: boolean;
   /** Nothing is sent: only what was written unheard is looked for. */
   readonly isInquiry: boolean;
   /** Some of the batch is decided, and the rest may take long. */

@@ -2,7 +2,6 @@
 
 import { noteGoingOn, noteWaiting, type Version } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
-import type { FirestoreClient } from '../client.ts';
 import { targetFailure } from '../failures.ts';
 import { methods } from '../protos.ts';
 import { backoffMs, pause, throwIfAborted } from '../retry.ts';
@@ -25,9 +24,8 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
     await context.guard?.beforeSend?.();
     throwIfAborted(signal);
     try {
-      const answer = await send(client, open, signal);
-      const versions = context.guard === undefined ? [] : readVersions(answer);
-      const { again, mismatches } = settle(context, open, readFailures(answer, open.count), versions);
+      const { refused, versions } = await send(context, open);
+      const { again, mismatches } = settle(context, open, refused, versions);
       if (mismatches.length > 0) {
         const over = await resolveMismatches(context, open, mismatches);
         if (over !== undefined) await sendBatch(context, over);
@@ -72,9 +70,30 @@ async function inquire(context: SendContext, batch: WriteBatch): Promise<void> {
   await resolveMismatches(context, batch, indices);
 }
 
-function send(client: FirestoreClient, batch: WriteBatch, signal: AbortSignal): Promise<Buffer> {
-  const limits = { timeoutMs: requestTimeoutMs, signal };
-  return client.channel.unaryFramed(methods.batchWrite, client.routing('database'), batch.framed(), limits);
+interface Answer {
+  readonly refused: readonly WriteFailure[];
+  readonly versions: readonly (Version | null)[];
+}
+
+async function send(context: SendContext, batch: WriteBatch): Promise<Answer> {
+  const { client, guard, giveUp, isUnsure: wasUnsure } = context;
+  const limits = { timeoutMs: requestTimeoutMs, signal: giveUp };
+  context.isUnsure = true;
+  try {
+    const { channel } = client;
+    const answer = await channel.unaryFramed(methods.batchWrite, client.routing('database'), batch.framed(), limits);
+    const refused = readFailures(answer, batch.count);
+    context.isUnsure = wasUnsure;
+    return { refused, versions: guard === undefined ? [] : readVersions(answer) };
+  } catch (error) {
+    if (isRefusal(error)) context.isUnsure = wasUnsure;
+    throw error;
+  }
+}
+
+/** The whole request was turned down: nothing of it is written. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof GrpcError && !mayPass(error) && error.code !== grpcCode.DATA_LOSS;
 }
 
 interface Settled {

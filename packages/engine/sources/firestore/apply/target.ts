@@ -45,7 +45,7 @@ export class FirestoreTarget implements DocumentTarget {
       }
       return await run.finish();
     } catch (error) {
-      run.stop();
+      options.guard?.onBrokenOff?.(await run.breakOff());
       if (options.signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.', { cause: error });
       throw targetFailure(error);
     }
@@ -60,8 +60,13 @@ interface Stretch {
   readonly outcomes: WriteOutcome[];
   readonly tally: Tally;
   readonly mayBeRepeated: boolean;
+  /** Since it is sent. */
+  context?: SendContext;
   settled: boolean;
 }
+
+/** How long the answers to requests under way are waited for when the work ends with an error. */
+const lastAnswersMs = 10_000;
 
 class ApplyRun {
   readonly #client: FirestoreClient;
@@ -72,6 +77,8 @@ class ApplyRun {
   readonly #rewriter: ReferenceRewriter | undefined;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
+  readonly #lateness = new AbortController();
+  readonly #giveUp: AbortSignal;
   readonly #queue: Stretch[] = [];
   readonly #slices = emptySlices();
   #open: WriteBatch;
@@ -87,7 +94,9 @@ class ApplyRun {
     this.#governor = new Governor(options.rampUp, undefined, options.pace);
     this.#open = new WriteBatch(client.database);
     const { signal, rewriteReferencesFrom } = options;
-    this.#signal = signal === undefined ? this.#abort.signal : AbortSignal.any([signal, this.#abort.signal]);
+    const outside = signal === undefined ? [] : [signal];
+    this.#signal = AbortSignal.any([...outside, this.#abort.signal]);
+    this.#giveUp = AbortSignal.any([...outside, this.#lateness.signal]);
     if (rewriteReferencesFrom !== undefined && rewriteReferencesFrom !== client.database) {
       this.#rewriter = new ReferenceRewriter(rewriteReferencesFrom, client.database);
     }
@@ -129,8 +138,17 @@ class ApplyRun {
     return { ...this.#tally.counts(), errors: this.#tally.errors };
   }
 
-  stop(): void {
+  /** Sends nothing more and hears what is under way. True when the guard was told of everything that is written. */
+  async breakOff(): Promise<boolean> {
     this.#abort.abort();
+    if (this.#options.signal?.aborted) return false;
+    const timer = setTimeout(() => this.#lateness.abort(), lastAnswersMs);
+    await this.#governor.drained();
+    clearTimeout(timer);
+    await this.#progress;
+    return this.#queue.every(
+      ({ context, outcomes }) => !context?.isUnsure && !outcomes.some(({ result }) => result === 'written'),
+    );
   }
 
   #append(
@@ -179,9 +197,9 @@ class ApplyRun {
     await this.#governor.enter(batch.count, batch.bytes, this.#signal).catch((error: unknown) => {
       throw this.#fatal ?? error;
     });
-    if (this.#fatal !== undefined) throw this.#fatal;
-    if (this.isStopped) {
+    if (this.#fatal !== undefined || this.isStopped) {
       this.#governor.leave(batch.bytes);
+      if (this.#fatal !== undefined) throw this.#fatal;
       return;
     }
     void this.#send(batch, stretch);
@@ -197,14 +215,17 @@ class ApplyRun {
       tally,
       mode: this.#options.mode,
       signal: this.#signal,
+      giveUp: this.#giveUp,
       guard: this.#options.guard,
       expected,
       outcomes,
       mayBeRepeated: mayBeRepeated || this.#options.isInquiry === true,
+      isUnsure: false,
       isInquiry: this.#options.isInquiry === true,
       looks: new Map(),
       tellAhead: () => this.#tellAhead(),
     };
+    stretch.context = context;
     try {
       await sendBatch(context, batch);
       stretch.settled = true;

@@ -103,14 +103,16 @@ export class RangeMeter extends WriteMeter<string | null> {
 
   /** For good: the holder of the restore ends it with this error. */
   async fail(error: StoredError): Promise<void> {
-    if (!this.cancelled.aborted) await this.#save({ error, isHeld: false });
+    if (!this.cancelled.aborted) await this.#save({ error, isHeld: false, isHeard: this.isHeard });
   }
 
   /** Another worker may take it, from where it stands. */
   async release(): Promise<void> {
     if (!this.#range.isHeld || this.#lost.signal.aborted) return;
     const { database } = this.#context.platform;
-    await database.tenant(this.#range.organizationId, (transaction) => rangeStore.release(transaction, this.#range));
+    await database.tenant(this.#range.organizationId, (transaction) =>
+      rangeStore.release(transaction, this.#range, this.isHeard),
+    );
   }
 
   override async persist(progress: Progress<string | null> | undefined, pages: NewPages): Promise<void> {

@@ -106,8 +106,8 @@ export const rangeStore = {
   },
 
   /** Gives a range back, whoever holds the restore by now. */
-  async release({ orm }: Transaction, range: RangeRow): Promise<void> {
-    await orm.update(restoreRanges).set({ isHeld: false }).where(is(range));
+  async release({ orm }: Transaction, range: RangeRow, isHeard: boolean): Promise<void> {
+    await orm.update(restoreRanges).set({ isHeld: false, isHeard }).where(is(range));
   },
 
   async pace({ orm }: Transaction, restore: Restore): Promise<SharedPace> {

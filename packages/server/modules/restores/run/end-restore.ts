@@ -18,7 +18,7 @@ export interface CancelledRestore {
 export type Ending =
   | { users: { failed: number; errors: DocumentFailure[] }; reasons?: Irreversible[] }
   | { preview: StoredPreview; reasons?: Irreversible[] }
-  | { error: StoredError }
+  | { error: StoredError; isHeard?: boolean }
   | CancelledRestore;
 
 const wasCancelled: StoredError = {

@@ -55,8 +55,9 @@ async function runClaimed(
       return failures;
     },
     fail: async (reason) => {
-      await quietRanges(context, meter);
-      await endRestore(context, meter.work, meter.cancelled.aborted ? cancelled : { error: toJobError(reason) });
+      const isHeard = (await quietRanges(context, meter)) && meter.isHeard;
+      const ending = meter.cancelled.aborted ? cancelled : { error: toJobError(reason) };
+      await endRestore(context, meter.work, { ...ending, isHeard });
     },
   });
 }

@@ -74,6 +74,8 @@ export abstract class WriteMeter<Place> {
   #current: ApplyCounts = nothingWritten;
   #ahead: WrittenAhead | undefined;
   #heard: WriteOutcome[] = [];
+  /** Something was sent since everything was last told. */
+  #isSending = false;
   #place: Place;
   #dirty = false;
   #journal: JournalWriter | undefined;
@@ -110,6 +112,12 @@ export abstract class WriteMeter<Place> {
     return this.#isContinued;
   }
 
+  /** The journal tells everything that was written, by this run and by those before it. */
+  get isHeard(): boolean {
+    const isWrittenDown = this.#heard.length === 0 && (this.#journal?.pending ?? 0) === 0;
+    return !this.#isContinued && !this.#isSending && isWrittenDown;
+  }
+
   /** Aborted when somebody cancels: no further document is sent, what is under way is waited for. */
   get cancelled(): AbortSignal {
     return this.#stop.signal;
@@ -133,7 +141,10 @@ export abstract class WriteMeter<Place> {
     isRetry = false,
   }: StageStart<Place>): StageHooks {
     const guard: WriteGuard = {
-      beforeSend: () => this.#requireHeld(),
+      beforeSend: async () => {
+        await this.#requireHeld();
+        this.#isSending = true;
+      },
       repeatedRecords: this.#isContinued && isContinued ? repeatedRecords : 0,
       began: this.row.beganAt === null ? undefined : instantToParts(this.row.beganAt),
       former: async (path) => {
@@ -151,6 +162,9 @@ export abstract class WriteMeter<Place> {
           this.#heard.push(outcome);
           this.collections.add(outcome);
         }
+      },
+      onBrokenOff: (isTold) => {
+        if (isTold) this.#isSending = false;
       },
     };
     const onProgress = async (progress: ApplyProgress) => {
@@ -206,6 +220,7 @@ export abstract class WriteMeter<Place> {
   async settle(next: Place | undefined, result: ApplyResult): Promise<void> {
     this.#journal?.add(this.#heard);
     this.#heard = [];
+    this.#isSending = false;
     this.#earlier = sum(this.#earlier, result);
     this.#current = nothingWritten;
     this.#ahead = undefined;
