@@ -4,10 +4,11 @@ import { Problem } from '../../../platform/problem.ts';
 import { backupStore } from '../../backups/index.ts';
 import type { RestoresContext } from '../context.ts';
 import type { RestoreSource } from '../restore-source.ts';
-import { type RestoreRow, restoreStore } from '../restore-store.ts';
+import type { RestoreRow } from '../restore-store.ts';
 import type { Measured } from './measure-restore.ts';
 import { openBackup } from './open-one-source.ts';
 import type { RestoreMeter } from './restore-meter.ts';
+import { safetyPlace } from './safety-place.ts';
 
 const pollMs = 400;
 
@@ -33,7 +34,7 @@ export async function saveBefore(
     (await usableSafetyBackup(context, row)) ??
     (await context.backups.startSafetyBackup(row.organizationId, target, {
       restoreId: row.id,
-      storageDestinationId: readFrom ?? (await destinationOf(context, row, signal)),
+      storageDestinationId: readFrom ?? (await safetyPlace(context, row, signal)),
       scope: few ? documentsScope(few) : scope,
       includeAuthUsers: row.includeAuthUsers,
     }));
@@ -61,60 +62,6 @@ export async function openFormer(
   return undone.safetyBackupId === null
     ? undefined
     : openBackup(context, undone.organizationId, undone.safetyBackupId, signal);
-}
-
-/**
- * What is replaced goes where the data that replaces it was read from: of several places one may be away. This is for what was
- * read from no one place; an undo may outlive the data.
- */
-async function destinationOf(context: RestoresContext, row: RestoreRow, signal: AbortSignal): Promise<string> {
-  const { organizationId } = row;
-  const asked = row.undoOf === null ? row : await undoneBy(context, row, row.undoOf);
-  const backupId = row.backupId ?? asked.backupId ?? asked.items?.find((item) => item.backupId !== null)?.backupId;
-  if (!backupId) {
-    const destination = context.moments.destinationOf(organizationId, asked.projectId);
-    if (row.undoOf === null) return destination;
-    // The log it came from may be gone since.
-    const found = await destination.catch((error: unknown) => {
-      if (!(error instanceof Problem)) throw error;
-    });
-    if (found) return found;
-  }
-  const readable = backupId ? await readablePlace(context, organizationId, backupId, signal) : undefined;
-  if (readable) return readable;
-  return context.platform.database.tenant(organizationId, async (transaction) => {
-    const backup = backupId && (await backupStore.find(transaction, organizationId, backupId));
-    if (backup) return backup.storageDestinationId;
-    const organization = await context.organizations.active(transaction, organizationId);
-    if (organization?.defaultStorageId) return organization.defaultStorageId;
-    throw new Problem(
-      'STORAGE_UNAVAILABLE',
-      'What is about to be overwritten has nowhere to be saved, because the organization has no default storage destination.',
-    );
-  });
-}
-
-/** Of the places of a backup one that can be read now; an undo does not need what lies there, and may outlive it. */
-async function readablePlace(
-  context: RestoresContext,
-  organizationId: string,
-  backupId: string,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  try {
-    const { readFrom, close } = await openBackup(context, organizationId, backupId, signal);
-    await close();
-    return readFrom;
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return undefined;
-  }
-}
-
-async function undoneBy(context: RestoresContext, { organizationId }: RestoreRow, id: string): Promise<RestoreRow> {
-  return context.platform.database.tenant(organizationId, (transaction) =>
-    restoreStore.get(transaction, organizationId, id),
-  );
 }
 
 async function untilCompleted(

@@ -1,0 +1,108 @@
+import { Problem } from '../../../platform/problem.ts';
+import { backupStore } from '../../backups/index.ts';
+import { storageStore } from '../../storage/index.ts';
+import type { RestoresContext } from '../context.ts';
+import { type RestoreRow, restoreStore } from '../restore-store.ts';
+import { openBackup } from './open-one-source.ts';
+
+/**
+ * What is replaced goes where the data that replaces it was read from: of several places one may be away. This is for what was
+ * read from no one place; an undo may outlive the data.
+ */
+export async function safetyPlace(context: RestoresContext, row: RestoreRow, signal: AbortSignal): Promise<string> {
+  const { organizationId } = row;
+  const asked = row.undoOf === null ? row : await undoneBy(context, row, row.undoOf);
+  const backupId = row.backupId ?? asked.backupId ?? asked.items?.find((item) => item.backupId !== null)?.backupId;
+  const readable = backupId ? await readablePlace(context, organizationId, backupId, signal) : undefined;
+  if (readable) return readable;
+  const usual = backupId ? [] : await placeOfLog(context, row, asked);
+  const places = [...new Set([...usual, ...(await knownPlaces(context, row, backupId))])];
+  const [first] = places;
+  if (first === undefined)
+    throw new Problem(
+      'STORAGE_UNAVAILABLE',
+      'What is about to be overwritten has nowhere to be saved, because the organization has no default storage destination.',
+    );
+  // Nothing is gained by asking where there is no choice.
+  if (places.length > 1) for (const place of places) if (await answers(context, row, place, signal)) return place;
+  return first;
+}
+
+async function placeOfLog(context: RestoresContext, row: RestoreRow, { projectId }: RestoreRow): Promise<string[]> {
+  try {
+    return [await context.moments.destinationOf(row.organizationId, projectId)];
+  } catch (error) {
+    // The log it came from may be gone since.
+    if (row.undoOf === null || !(error instanceof Problem)) throw error;
+    return [];
+  }
+}
+
+/** The backup's own, the organization's, and where other backups of the target lie, newest first. */
+async function knownPlaces(
+  context: RestoresContext,
+  { organizationId, targetProjectId }: RestoreRow,
+  backupId: string | null | undefined,
+): Promise<string[]> {
+  return context.platform.database.tenant(organizationId, async (transaction) => {
+    const backup = backupId ? await backupStore.find(transaction, organizationId, backupId) : undefined;
+    const organization = await context.organizations.active(transaction, organizationId);
+    const others = await backupStore.newestCompleted(transaction, organizationId, targetProjectId, behindAllIds);
+    const copies = await backupStore.copies(
+      transaction,
+      organizationId,
+      others.map(({ id }) => id),
+    );
+    const whole = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
+    return [backup?.storageDestinationId ?? [], organization?.defaultStorageId ?? [], whole].flat();
+  });
+}
+
+const behindAllIds = 'bkp_~';
+
+/** Of the places of a backup one that can be read now; an undo does not need what lies there, and may outlive it. */
+async function readablePlace(
+  context: RestoresContext,
+  organizationId: string,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { readFrom, close } = await openBackup(context, organizationId, backupId, signal);
+    await close();
+    return readFrom;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return undefined;
+  }
+}
+
+/** Whether a place shows what lies in it. */
+async function answers(
+  { platform, stores }: RestoresContext,
+  { organizationId }: RestoreRow,
+  destinationId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const destination = await platform.database.tenant(organizationId, (transaction) =>
+      storageStore.get(transaction, organizationId, destinationId),
+    );
+    const store = await stores.open(destination, { attemptsMax: 2 });
+    try {
+      for await (const _ of store.list(`keys/${organizationId}/`, { signal })) break;
+      return true;
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return false;
+  }
+}
+
+async function undoneBy(context: RestoresContext, { organizationId }: RestoreRow, id: string): Promise<RestoreRow> {
+  return context.platform.database.tenant(organizationId, (transaction) =>
+    restoreStore.get(transaction, organizationId, id),
+  );
+}
