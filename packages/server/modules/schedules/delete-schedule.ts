@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { requireMayDeleteBackups } from '../../platform/rights.ts';
-import { deleteBackupsOfSchedule } from '../backups/index.ts';
+import { deleteBackupsOfSchedule, retentionStore } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { presentSchedule, scheduleEtag } from './present-schedule.ts';
@@ -57,6 +57,7 @@ async function remove(
 ): Promise<void> {
   const { outbox, clock } = context.backups.platform;
   const now = clock.now();
+  await retentionStore.keepTerm(transaction, row);
   await scheduleStore.remove(transaction, row.organizationId, row.id);
   await checkRetention(transaction, row.organizationId, row.projectId, now);
   const gone = { ...row, enabled: false, nextRunAt: null };

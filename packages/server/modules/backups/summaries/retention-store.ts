@@ -13,6 +13,12 @@ const candidatesMax = 50_000;
 /** `unread`: it failed, and only because nothing could be read. */
 export type Verification = 'running' | 'passed' | 'failed' | 'unread' | null;
 
+interface ScheduleTerm {
+  organizationId: string;
+  id: string;
+  retentionDays: number | null;
+}
+
 /** What retention knows of a completed backup. */
 export interface RetentionCandidate {
   id: string;
@@ -102,6 +108,17 @@ export const retentionStore = {
               version = version + 1
         where organization_id = $1 and schedule_id = $2 and status = 'completed' and deleted_at is null`,
       [organizationId, scheduleId, days],
+    );
+  },
+
+  /** Backups that are still being made keep the term of their schedule, which is about to go. */
+  async keepTerm({ client }: Transaction, schedule: ScheduleTerm): Promise<void> {
+    const { organizationId, id, retentionDays } = schedule;
+    if (retentionDays === null) return;
+    await client.query(
+      `update backups set retention_days = $3, version = version + 1
+        where organization_id = $1 and schedule_id = $2 and status in ('pending', 'running') and retention_days is null`,
+      [organizationId, id, retentionDays],
     );
   },
 

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { dayMs } from '../../platform/durations.ts';
+import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
+
+let bench: BackupBench;
+beforeAll(async () => {
+  bench = await startBackupBench({ ...hasty });
+  await bench.startOver();
+});
+afterAll(() => bench.close());
+
+const call = (method: string, path: string, body?: object) =>
+  bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });
+
+test('backups that are made or wait while their schedule is deleted keep the term it had', async () => {
+  const { projectId } = bench.shop;
+  let release: () => void = () => undefined;
+  const until = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  bench.sandbox.control.addFault({ method: 'RunQuery', until });
+  const begin = async (name: string) => {
+    const made = await call('POST', '/schedules', { name, projectId, cron: '0 3 * * *', retention: 5 });
+    const run = await call('POST', `/schedules/${made.body.data.id}/run`, {});
+    expect(run.status, run.text).toBe(202);
+    return { scheduleId: made.body.data.id, backupId: run.body.data.id };
+  };
+  const begun = [await begin('under way'), await begin('waiting')];
+  const statuses = async () =>
+    Promise.all(begun.map(async (one) => (await bench.get(`/backups/${one.backupId}`)).status));
+  await expect.poll(statuses, { timeout: 20_000 }).toEqual(['running', 'pending']);
+  for (const { scheduleId } of begun) expect((await call('DELETE', `/schedules/${scheduleId}`)).status).toBe(200);
+  release();
+  bench.sandbox.control.clearFaults();
+  for (const { backupId } of begun) {
+    const ended = await untilEnded(bench.app, `/api/v1/backups/${backupId}`, bench.as);
+    expect(ended, JSON.stringify(ended.error)).toMatchObject({ status: 'completed' });
+    expect(Date.parse(ended.expiresAt) - Date.parse(ended.completedAt)).toBe(5 * dayMs);
+  }
+}, 60_000);
