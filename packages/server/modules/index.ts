@@ -16,6 +16,7 @@ import {
   enqueueKeyCopy,
   heldBackup,
   moveBackups,
+  noteStandstill,
   organizationTotals,
   projectStatistics,
   purgeObjectsHook,
@@ -127,12 +128,11 @@ export function composeModules(platform: Platform): Composition {
     destinations: async (transaction, organizationId) =>
       (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),
     rewraps: [rewrapBackups(queue), rewrapJournals, rewrapLogs],
-    standStill: (transaction, organizationId) =>
-      standStill(
-        transaction,
-        [backupKind, verificationKind, restoreKind, drillKind, taskKind].map((kind) => kind(queue)),
-        organizationId,
-      ),
+    standStill: async (transaction, organizationId) => {
+      const kinds = [backupKind, verificationKind, restoreKind, drillKind, taskKind].map((kind) => kind(queue));
+      await standStill(transaction, kinds, organizationId);
+      await noteStandstill(transaction, organizationId);
+    },
     purgeHooks: [purgeObjectsHook(queue), purgeLogsHook(queue), sendFinalEvents(platform)],
   });
   const notifications = createNotificationsModule(platform);

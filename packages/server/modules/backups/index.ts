@@ -60,6 +60,7 @@ export {
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
 export { admitBackups, backupKind } from './run/admission.ts';
+export { noteStandstill } from './run/backup-turn-store.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
 export { lookForBackup } from './storage/prove-copy.ts';

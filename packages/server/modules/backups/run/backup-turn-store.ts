@@ -10,7 +10,11 @@ export interface BackupTurn extends JobRecord {
   imported: ImportRequest | null;
   isPlanned: boolean;
   deadlineAt: Date | null;
+  waitingFor: string | null;
 }
+
+/** What a backup waits for whose organization is deleted. */
+export const organizationDeleted = 'The organization was deleted; nothing runs before it is recovered.';
 
 /** One backup at a time per project. */
 export const backupTurns: TurnTable = {
@@ -19,7 +23,7 @@ export const backupTurns: TurnTable = {
   isOpen: `w.status in ('pending', 'running') and w.admitted_at is not null and w.deleted_at is null`,
   place: 'w.project_id',
   admittedAt: 'admitted_at',
-  columns: `w.project_id as "projectId", w.type, w.imported, w.plan is not null as "isPlanned", w.deadline_at as "deadlineAt"`,
+  columns: `w.project_id as "projectId", w.type, w.imported, w.plan is not null as "isPlanned", w.deadline_at as "deadlineAt", w.waiting_for as "waitingFor"`,
   isOfActiveOrganization: isActiveOrganizationSql('w.organization_id'),
 };
 
@@ -31,6 +35,14 @@ export async function countOpenRanges({ client }: Transaction, organizationId: s
     [organizationId],
   );
   return Number(rows[0]?.open ?? 0);
+}
+
+/** What is being made for an organization says why it stands still. */
+export async function noteStandstill({ client }: Transaction, organizationId: string): Promise<void> {
+  await client.query(
+    `update backups set waiting_for = $2, version = version + 1 where organization_id = $1 and status = 'running'`,
+    [organizationId, organizationDeleted],
+  );
 }
 
 /** Backups that were deleted and whose objects could not be removed yet. */

@@ -4,6 +4,7 @@ import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { emitBackupEvent } from '../events/backup-events.ts';
 import { loadBackup } from '../load-backup.ts';
+import { organizationDeleted } from './backup-turn-store.ts';
 import { rangeStore } from './range-store.ts';
 
 export interface Figures {
@@ -51,7 +52,7 @@ export async function lookAfter(
       const event = { ...loaded, row: updated };
       await emitBackupEvent(outbox, transaction, 'backup.progress', event, { percent: tenth, documents, bytes });
     }
-    if (row.deadlineAt && row.deadlineAt <= clock.now()) return tooLate();
+    if (row.deadlineAt && row.deadlineAt <= clock.now()) return tooLate(row);
     const isReading = (totals.open ?? 0) > 0;
     return isReading && isOverBudget(loaded.project.maxReadsPerBackup, totals.reads) ? overBudget() : undefined;
   });
@@ -71,7 +72,12 @@ function isOverBudget(budget: number | null, reads: number): boolean {
   return budget !== null && reads > budget * (1 + budgetSlackShare) + budgetSlackReads;
 }
 
-export function tooLate(): Problem {
+export function tooLate({ waitingFor }: Pick<BackupRow, 'waitingFor'>): Problem {
+  if (waitingFor === organizationDeleted)
+    return new Problem(
+      'CANCELLED',
+      'The organization was deleted while this backup was made, and recovered when its time was over.',
+    );
   return new Problem('BACKUP_TIMEOUT', 'The backup took longer than the project allows.');
 }
 

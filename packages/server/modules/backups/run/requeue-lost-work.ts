@@ -26,7 +26,7 @@ async function endLateBackups(context: BackupsContext): Promise<void> {
   // One that cannot be ended keeps nobody else from ending, nor from beginning.
   for (const backup of open)
     if (backup.deadlineAt && backup.deadlineAt <= clock.now())
-      await failBackup(context, backup, tooLate()).catch((error: unknown) =>
+      await failBackup(context, backup, tooLate(backup)).catch((error: unknown) =>
         log.warn({ err: error, backupId: backup.id }, 'a backup whose time is up could not be ended; tried again'),
       );
 }
