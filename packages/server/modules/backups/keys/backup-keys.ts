@@ -66,10 +66,21 @@ export class BackupKeyRing extends KeyRing {
   }
 
   static async load(
-    { platform: { database }, keys }: Pick<BackupsContext, 'platform' | 'keys'>,
+    context: Pick<BackupsContext, 'platform' | 'keys'>,
     organizationId: string,
   ): Promise<BackupKeyRing> {
-    const { ring } = await database.tenant(organizationId, (transaction) => keys.ring(transaction, organizationId));
+    return context.platform.database.tenant(organizationId, (transaction) =>
+      BackupKeyRing.loadIn(context, transaction, organizationId),
+    );
+  }
+
+  /** With the key that is in use in this transaction. */
+  static async loadIn(
+    { platform: { database }, keys }: Pick<BackupsContext, 'platform' | 'keys'>,
+    transaction: Transaction,
+    organizationId: string,
+  ): Promise<BackupKeyRing> {
+    const { ring } = await keys.ring(transaction, organizationId);
     return new BackupKeyRing(ring, (backupId) =>
       database.tenant(
         organizationId,

@@ -74,6 +74,33 @@ test('after its changes were written, it stays with its base under the former on
   expect(await openedBy(1, increment.id)).toEqual(ids);
 }, 60_000);
 
+test('after it was decided what it builds on, it is made under the key of that', async () => {
+  await giveKey(4);
+  await expect.poll(async () => (await captured.shown()).status, { timeout: 30_000 }).toBe('running');
+  const base = await bench.backUp({ storageDestinationId: vault });
+  await bench.firestore.doc('users/ada').set({ which: 4 });
+  // Whoever begins to write waits until the other key is given.
+  await captured.owner.query(
+    `create function wait() returns trigger language plpgsql as
+       $$ begin perform pg_advisory_xact_lock(4242); return new; end $$`,
+  );
+  await captured.owner.query(
+    `create trigger waits before update on backups for each row
+       when (new.phase = 'Writing' and old.phase <> 'Writing') execute function wait()`,
+  );
+  await captured.owner.query('select pg_advisory_lock(4242)');
+  const body = { projectId: bench.shop.projectId, type: 'incremental', storageDestinationId: vault };
+  const { id } = await call('POST', '/backups', body);
+  const waiting = `select count(*)::int as n from pg_locks where locktype = 'advisory' and objid = 4242 and not granted`;
+  await expect.poll(async () => (await captured.owner.query(waiting)).rows[0].n, { timeout: 20_000 }).toBe(1);
+  await giveKey(5);
+  await captured.owner.query('select pg_advisory_unlock(4242)');
+  await captured.owner.query('drop trigger waits on backups');
+  const increment = await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as);
+  expect(increment, JSON.stringify(increment.error)).toMatchObject({ status: 'completed', type: 'incremental' });
+  expect(await openedBy(4, id)).toEqual([base, id]);
+}, 60_000);
+
 test('while its base is looked at, it becomes a full one under the new one', async () => {
   await captured.ask('POST', '/disable', {});
   const { increment } = await incrementWhile('PutObjectRetention', 3);

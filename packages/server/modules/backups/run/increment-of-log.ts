@@ -1,20 +1,18 @@
 import { type BackupReader, writeIncrement } from '@holdfast/engine';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { isUnderKeyInUse } from '../keys/key-in-use.ts';
 import type { LoadedBackup } from '../load-backup.ts';
 import { scopeOf } from '../scope.ts';
 import { findParent } from './find-parent.ts';
-import { carryOut, type SingleStepWork, writeOnce } from './single-step-backup.ts';
+import { carryOut, type SingleStep, writeOnce } from './single-step-backup.ts';
 
 /**
  * An increment of what was captured since its parent, while capture is unbroken: the source is not read. False when it has
  * to be scanned for.
  */
-export async function incrementOfLog(
-  context: BackupsContext,
-  step: Pick<SingleStepWork, 'loaded' | 'signal' | 'show'> & { isRepeated: boolean },
-): Promise<boolean> {
+export async function incrementOfLog(context: BackupsContext, step: SingleStep): Promise<boolean> {
   const { loaded, signal } = step;
   const { row } = loaded;
   const database = row.type === 'incremental' ? await context.capturedDatabase(row) : undefined;
@@ -25,8 +23,9 @@ export async function incrementOfLog(
     const captured = await context.capturedSince(row, chain, signal);
     if (!captured) return false;
     try {
-      if (!(await holdParent(context, loaded, chain))) return false;
-      await carryOut(context, step, async (work) => {
+      const keysInUse = await holdParent(context, loaded, chain);
+      if (!keysInUse) return false;
+      await carryOut(context, { ...step, keys: keysInUse }, async (work) => {
         await work.expect(captured.documentCount);
         const { store, keys } = work;
         const changes = captured.view.layers.slice(chain.length);
@@ -51,18 +50,22 @@ export async function incrementOfLog(
   }
 }
 
-/** From here on the parent cannot go. False when a key was given since the parent was chosen that does not open it. */
+/**
+ * From here on the parent cannot go, and the increment is made with the keys that are in use now. Undefined when a key was
+ * given since the parent was chosen that does not open it.
+ */
 async function holdParent(
   context: BackupsContext,
   { row }: LoadedBackup,
   chain: readonly BackupReader[],
-): Promise<boolean> {
+): Promise<BackupKeyRing | undefined> {
   const chainIds = chain.map(({ backupId }) => backupId);
   const parentId = chainIds.at(-1)!;
   return context.platform.database.tenant(row.organizationId, async (transaction) => {
-    if (!(await isUnderKeyInUse(context, transaction, row.organizationId, chainIds))) return false;
+    await context.organizations.hold(transaction, row.organizationId);
+    if (!(await isUnderKeyInUse(context, transaction, row.organizationId, chainIds))) return undefined;
     await backupStore.holdParent(transaction, row, parentId);
     await backupStore.update(transaction, row.organizationId, row.id, { parentId });
-    return true;
+    return BackupKeyRing.loadIn(context, transaction, row.organizationId);
   });
 }

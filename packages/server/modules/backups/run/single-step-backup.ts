@@ -54,10 +54,16 @@ export async function runSingleStep(
   await runBackupJob(context, job, loaded.row, work, figures);
 }
 
+export interface SingleStep extends Pick<SingleStepWork, 'loaded' | 'signal' | 'show'> {
+  isRepeated: boolean;
+  /** Those that were in use when it was decided what it builds on; absent: those in use now. */
+  keys?: KeyRing;
+}
+
 /** Makes the backup that `loaded` has begun, and completes it. */
 export async function carryOut(
   context: BackupsContext,
-  { isRepeated, ...step }: Pick<SingleStepWork, 'loaded' | 'signal' | 'show'> & { isRepeated: boolean },
+  { isRepeated, keys: given, ...step }: SingleStep,
   make: (work: SingleStepWork) => Promise<SingleStepResult>,
 ): Promise<void> {
   const { database, clock } = context.platform;
@@ -66,7 +72,7 @@ export async function carryOut(
   const update = (change: Partial<NewBackup>) =>
     database.tenant(organizationId, (transaction) => backupStore.update(transaction, organizationId, backupId, change));
   await update({ phase: 'Writing' });
-  const keys = await BackupKeyRing.load(context, organizationId);
+  const keys = given ?? (await BackupKeyRing.load(context, organizationId));
   const store = await openCopies(context, loaded);
   let hasWritten = false;
   const onWrite = () => {

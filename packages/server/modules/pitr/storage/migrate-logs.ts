@@ -96,7 +96,9 @@ async function moveLog(context: PitrContext, row: LogRow, move: Move): Promise<n
     // Somebody repaired or began to capture meanwhile: what they wrote lies in the old place alone.
     if (current.epoch !== paused.epoch || current.nextSequence !== paused.nextSequence)
       throw new Error(`the log of ${projectId} changed while it was moved`);
-    const change = { storageDestinationId: move.target.id, retryAt: null };
+    // A rotation that came since then has written its manifest into the old place, or will not write it there any more.
+    const isManifestCopied = paused.manifestWritten && paused.envelope.wrapped === current.envelope.wrapped;
+    const change = { storageDestinationId: move.target.id, retryAt: null, manifestWritten: isManifestCopied };
     await pitrStore.update(transaction, organizationId, projectId, change);
     const originals = { organizationId, storageDestinationId: move.destination.id, logId };
     await queue.enqueue(transaction, removeLogJob, originals, { key: `${logId}/${move.destination.id}` });
