@@ -84,8 +84,10 @@ import {
 import {
   afterBackup,
   checkRetention,
+  claimDueOfProject,
   createSchedulesModule,
   deleteSchedulesOf,
+  dueOfProject,
   isOfRhythm,
   moveSchedules,
   recordAnomaly,
@@ -173,6 +175,9 @@ export function composeModules(platform: Platform): Composition {
         await deleteSchedulesOf(schedulesContext, transaction, project);
         await endPitrOf(pitrContext, transaction, project);
       },
+      isDue: async (transaction, { organizationId, id }) =>
+        (await dueOfProject(transaction, organizationId, id, clock.now())).length > 0,
+      takeDue: (organizationId, projectId) => claimDueOfProject(schedulesContext, organizationId, projectId),
       move: async (transaction, project, toOrganizationId) => {
         await endPitrOf(pitrContext, transaction, project);
         await moveBackups(backupsContext, transaction, project, toOrganizationId);

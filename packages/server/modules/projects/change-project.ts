@@ -30,13 +30,27 @@ export async function changeProject(
   });
 }
 
-/** Needs admin or owner on both sides; seen and carried out in one transaction that spans them. */
+/** Schedules move along disabled; what was due before is taken first, and is not forgotten. */
 async function moveProject(
   context: ProjectsContext,
   caller: VersionedCaller,
   projectId: string,
   toId: string,
 ): Promise<ProjectRow> {
+  for (;;) {
+    const moved = await moveUnlessDue(context, caller, projectId, toId);
+    if (moved) return moved;
+    await context.dependents.takeDue(caller.organization.id, projectId);
+  }
+}
+
+/** Needs admin or owner on both sides; seen and carried out in one transaction that spans them. */
+async function moveUnlessDue(
+  context: ProjectsContext,
+  caller: VersionedCaller,
+  projectId: string,
+  toId: string,
+): Promise<ProjectRow | undefined> {
   const { organization, principal } = caller;
   if (principal.kind !== 'person')
     throw new Problem('FORBIDDEN', 'An API key belongs to one organization and cannot move a project.');
@@ -46,6 +60,7 @@ async function moveProject(
     const row = await projectStore.lock(transaction, organization.id, projectId);
     caller.requireMatch(projectEtag(row));
     await requireIdle(context, transaction, row);
+    if (await context.dependents.isDue(transaction, row)) return undefined;
     const now = context.platform.clock.now();
     await context.dependents.move(transaction, row, toId);
     const moved = await projectStore.update(transaction, row, {

@@ -36,6 +36,10 @@ export interface ProjectDependents {
   reconnected(transaction: Transaction, project: ProjectRow): Promise<void>;
   /** What acts for the project by itself ends with it. */
   removed(transaction: Transaction, project: ProjectRow): Promise<void>;
+  /** Whether a time of one of its schedules has come that nobody has taken yet. */
+  isDue(transaction: Transaction, project: ProjectRow): Promise<boolean>;
+  /** Takes such times, as a scheduler would: each is a run, or told as missed. */
+  takeDue(organizationId: string, projectId: string): Promise<void>;
   /** Takes everything that belongs to the project into another organization; the transaction spans both. */
   move(transaction: Transaction, project: ProjectRow, toOrganizationId: string): Promise<void>;
 }

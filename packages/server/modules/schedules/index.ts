@@ -19,6 +19,7 @@ export { parseCron } from './cron/cron-expression.ts';
 export { lastDueTimes } from './cron/due-times.ts';
 export { nextRun } from './cron/next-run.ts';
 export { deleteSchedulesOf } from './delete-schedule.ts';
+export { claimDueOfProject, dueOfProject } from './due/claim-due.ts';
 export { typeOfRun } from './due/scheduled-backup.ts';
 export { recordAnomaly } from './retention/anomalies.ts';
 export { checkRetention } from './retention/check-retention.ts';

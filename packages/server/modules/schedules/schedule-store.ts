@@ -149,6 +149,11 @@ export const scheduleStore = {
       .for('update');
   },
 
+  async lockOfProject({ orm }: Transaction, organizationId: string, projectId: string): Promise<ScheduleRow[]> {
+    const isOfProject = and(eq(schedules.organizationId, organizationId), eq(schedules.projectId, projectId));
+    return orm.select().from(schedules).where(isOfProject).orderBy(schedules.id).for('update');
+  },
+
   /** Those that are due only after an instant, in the order of their ids, locked. */
   async lockDueAfter({ orm }: Transaction, instant: Date, afterId: string, limit: number): Promise<ScheduleRow[]> {
     return orm

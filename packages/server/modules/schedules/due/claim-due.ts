@@ -57,6 +57,27 @@ export async function claimDueOf(context: SchedulesContext, organizationId: stri
   if (claimed > 0) await admitBackups(context.backups.platform);
 }
 
+/** The same for all schedules of a project. */
+export async function claimDueOfProject(
+  context: SchedulesContext,
+  organizationId: string,
+  projectId: string,
+): Promise<void> {
+  const claimed = await claim(context, (transaction, now) => dueOfProject(transaction, organizationId, projectId, now));
+  if (claimed > 0) await admitBackups(context.backups.platform);
+}
+
+/** Those of a project whose time has come and was not taken yet. All of its schedules stay as they are until the end of the transaction. */
+export async function dueOfProject(
+  transaction: Transaction,
+  organizationId: string,
+  projectId: string,
+  now: Date,
+): Promise<ScheduleRow[]> {
+  const rows = await scheduleStore.lockOfProject(transaction, organizationId, projectId);
+  return rows.filter(({ nextRunAt }) => nextRunAt !== null && nextRunAt <= now);
+}
+
 async function claim(
   context: SchedulesContext,
   lock: (transaction: Transaction, now: Date) => Promise<ScheduleRow[]>,
