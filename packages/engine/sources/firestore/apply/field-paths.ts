@@ -25,23 +25,34 @@ interface Entry {
   readonly valueEnd: number;
 }
 
-/** `bytes[start, end)` are the serialized fields of a Document. */
-export function leavesOf(bytes: Buffer, start: number, end: number): FieldLeaf[] {
-  const leaves: FieldLeaf[] = [];
-  for (const entry of entriesOf(bytes, start, end, documentEntry)) collect(bytes, entry, [], leaves);
-  return leaves;
+/** `bytes` are the serialized fields of a Document. */
+export function leavesOf(bytes: Buffer): FieldLeaf[] {
+  return shapeOf(bytes).leaves;
 }
 
-function collect(bytes: Buffer, entry: Entry, above: readonly string[], leaves: FieldLeaf[]): void {
+export interface Shape {
+  readonly leaves: FieldLeaf[];
+  /** The paths of all maps, empty ones too. Looked up and not walked to: a document may hold tens of thousands. */
+  readonly maps: Set<string>;
+}
+
+export function shapeOf(bytes: Buffer): Shape {
+  const shape: Shape = { leaves: [], maps: new Set() };
+  for (const entry of entriesOf(bytes, 0, bytes.length, documentEntry)) collect(bytes, entry, [], shape);
+  return shape;
+}
+
+function collect(bytes: Buffer, entry: Entry, above: readonly string[], shape: Shape): void {
   const segments = [...above, entry.key];
   const map = mapContent(bytes, entry);
   const entries = map === undefined ? [] : entriesOf(bytes, map.start, map.end, mapEntry);
   const isVector = entries.some(({ key }) => reservedName.test(key));
+  if (map !== undefined && !isVector) shape.maps.add(formatFieldPath(segments));
   if (map === undefined || entries.length === 0 || isVector) {
-    leaves.push({ segments, isEmptyMap: map !== undefined && entries.length === 0, isVector });
+    shape.leaves.push({ segments, isEmptyMap: map !== undefined && entries.length === 0, isVector });
     return;
   }
-  for (const inner of entries) collect(bytes, inner, segments, leaves);
+  for (const inner of entries) collect(bytes, inner, segments, shape);
 }
 
 function mapContent(bytes: Buffer, entry: Entry): { start: number; end: number } | undefined {
@@ -83,18 +94,6 @@ function readEntry(bytes: Buffer, start: number, end: number): Entry {
     position = next;
   }
   return { key, valueStart, valueEnd };
-}
-
-/** Whether the serialized fields hold a map at this place. */
-export function hasMapAt(bytes: Buffer, start: number, end: number, segments: readonly string[]): boolean {
-  let [from, to, tag] = [start, end, documentEntry];
-  for (const segment of segments) {
-    const entry = entriesOf(bytes, from, to, tag).find(({ key }) => key === segment);
-    const map = entry === undefined ? undefined : mapContent(bytes, entry);
-    if (map === undefined) return false;
-    [from, to, tag] = [map.start, map.end, mapEntry];
-  }
-  return !entriesOf(bytes, from, to, tag).some(({ key }) => reservedName.test(key));
 }
 
 /** Names that are not plain words stand in backticks. */

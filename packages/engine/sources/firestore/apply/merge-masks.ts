@@ -10,7 +10,7 @@ import { nameOfDocument } from '../scan/document-batch-builder.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { forEachRecord } from '../scan/records.ts';
 import { emptySlices, sliceDocument } from './document-slices.ts';
-import { formatFieldPath, hasMapAt, leavesOf } from './field-paths.ts';
+import { formatFieldPath, leavesOf, type Shape, shapeOf } from './field-paths.ts';
 import { encodeMask } from './write-batch.ts';
 
 /** Serialized fields of existing documents by path, for those records of a batch that bring maps. */
@@ -46,7 +46,7 @@ function pathsWithMaps(batch: RecordBatch): string[] {
     if (kind !== recordKind.put) return;
     sliceDocument(bytes, bodyStart, end, slices);
     const content = slices.joined ?? bytes.subarray(slices.contentStart, slices.contentEnd);
-    if (leavesOf(content, 0, content.length).some(({ isEmptyMap, segments }) => isEmptyMap || segments.length > 1)) {
+    if (leavesOf(content).some(({ isEmptyMap, segments }) => isEmptyMap || segments.length > 1)) {
       paths.push(bytes.toString('utf8', slices.pathStart, slices.pathEnd));
     }
   });
@@ -55,15 +55,17 @@ function pathsWithMaps(batch: RecordBatch): string[] {
 
 /** A mask of all leaves, without empty maps where a map is already, and of whole maps where a vector is. */
 export function mergeMask(content: Buffer, existing: Buffer | undefined): Buffer {
-  const leaves = leavesOf(content, 0, content.length).filter(
-    (leaf) => !(leaf.isEmptyMap && existing !== undefined && hasMapAt(existing, 0, existing.length, leaf.segments)),
+  const there = existing === undefined ? nothing : shapeOf(existing);
+  const leaves = leavesOf(content).filter(
+    ({ isEmptyMap, segments }) => !(isEmptyMap && there.maps.has(formatFieldPath(segments))),
   );
-  const vectors = vectorsOf(existing);
+  const vectors = vectorsOf(there);
   return encodeMask([...new Set(leaves.map(({ segments }) => replacedPath(segments, vectors)))]);
 }
 
-function vectorsOf(existing: Buffer | undefined): ReadonlySet<string> {
-  const leaves = existing === undefined ? [] : leavesOf(existing, 0, existing.length);
+const nothing: Shape = { leaves: [], maps: new Set() };
+
+function vectorsOf({ leaves }: Shape): ReadonlySet<string> {
   return new Set(leaves.filter(({ isVector }) => isVector).map(({ segments }) => formatFieldPath(segments)));
 }
 
