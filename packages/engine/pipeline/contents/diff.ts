@@ -105,10 +105,13 @@ function compareFields(
     const path = prefix === '' ? fieldName(key) : `${prefix}.${fieldName(key)}`;
     const [old, young] = [before[key], after[key]];
     const areMaps = old !== undefined && young !== undefined && 'mapValue' in old && 'mapValue' in young;
-    if (areMaps) compareFields(path, old.mapValue.fields ?? {}, young.mapValue.fields ?? {}, relative, into);
+    if (areMaps) compareFields(path, old.mapValue.fields ?? empty, young.mapValue.fields ?? empty, relative, into);
     else if (!isSame(old, young, relative)) into.push({ path, before: old ?? null, after: young ?? null });
   }
 }
+
+/** Of no prototype: a field may be called `constructor`, which every other object has. */
+const empty: JsonFields = Object.create(null);
 
 function isSame(
   old: JsonValue | undefined,

@@ -112,6 +112,25 @@ test('a diff tells what was added, removed and changed, field by field, and igno
   ]);
 });
 
+test('a diff takes no name of the language for a field', async () => {
+  const map = (fields: Record<string, { integerValue: string }>) => ({ m: { mapValue: { fields } } });
+  const one = { integerValue: '1' };
+  const [here, there] = [new MemoryDatabase(), new MemoryDatabase()];
+  here.set('a/1', map({}));
+  there.set('a/1', map({ constructor: one, toString: one }));
+  const harness = new BackupHarness();
+  const [left, right] = [
+    await harness.view(await harness.backUp(here)),
+    await harness.view(await harness.backUp(there)),
+  ];
+  const sides = [left, right].map((view) => ({ database: testDatabase, records: view.records() }));
+  const added = [
+    { path: 'm.constructor', before: null, after: one },
+    { path: 'm.toString', before: null, after: one },
+  ];
+  expect(await collect(diffSides(sides[0]!, sides[1]!))).toEqual([{ kind: 'changed', path: 'a/1', changes: added }]);
+});
+
 test('a diff across databases takes references relative to their database', async () => {
   const other = 'projects/other/databases/(default)';
   const [here, there] = [new MemoryDatabase(), new MemoryDatabase([], other)];
