@@ -11,7 +11,15 @@ interface Chunk {
 }
 
 const firstLoadMax = 250_000;
+const filesPerPageMax = 30;
 beforeAll(() => ensureDashboard());
+
+function readManifest(): Record<string, Chunk> {
+  return JSON.parse(readFileSync(join(dashboardFolder, '.vite/manifest.json'), 'utf8'));
+}
+
+const pagesOf = (chunks: Record<string, Chunk>) =>
+  Object.keys(chunks).filter((name) => /^app\/pages\/.*\.tsx$/.test(name));
 
 /** A chunk and everything it cannot do without. */
 function withImports(chunks: Record<string, Chunk>, start: readonly string[]): Set<string> {
@@ -26,10 +34,7 @@ function withImports(chunks: Record<string, Chunk>, start: readonly string[]): S
 }
 
 test('the first page loads at most 250 kB of compressed JavaScript, shell and overview included', () => {
-  const chunks = JSON.parse(readFileSync(join(dashboardFolder, '.vite/manifest.json'), 'utf8')) as Record<
-    string,
-    Chunk
-  >;
+  const chunks = readManifest();
   const entry = Object.keys(chunks).filter((name) => chunks[name]?.isEntry);
   const first = [
     'app/shell/organization-gate.tsx',
@@ -47,12 +52,21 @@ test('the first page loads at most 250 kB of compressed JavaScript, shell and ov
   expect(bytes).toBeLessThanOrEqual(firstLoadMax);
 });
 
+test('no page is more than thirty files: each is a question of the browser', () => {
+  const chunks = readManifest();
+  const frame = [
+    ...Object.keys(chunks).filter((name) => chunks[name]?.isEntry),
+    'app/shell/organization-gate.tsx',
+    'app/shell/shell.tsx',
+  ];
+  const pages = pagesOf(chunks);
+  const files = pages.map((page) => ({ page, count: withImports(chunks, [...frame, page]).size }));
+  expect(files.filter(({ count }) => count > filesPerPageMax)).toEqual([]);
+});
+
 test('every page is a file of its own that the first load leaves out', () => {
-  const chunks = JSON.parse(readFileSync(join(dashboardFolder, '.vite/manifest.json'), 'utf8')) as Record<
-    string,
-    Chunk
-  >;
-  const pages = Object.keys(chunks).filter((name) => /^app\/pages\/.*\.tsx$/.test(name));
+  const chunks = readManifest();
+  const pages = pagesOf(chunks);
   expect(pages.length).toBeGreaterThan(20);
   const first = withImports(
     chunks,
