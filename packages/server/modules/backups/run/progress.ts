@@ -75,7 +75,7 @@ function isOverBudget(budget: number | null, reads: number): boolean {
 export function tooLate({ waitingFor }: Pick<BackupRow, 'waitingFor'>): Problem {
   if (waitingFor === organizationDeleted)
     return new Problem(
-      'CANCELLED',
+      'BACKUP_TIMEOUT',
       'The organization was deleted while this backup was made, and recovered when its time was over.',
     );
   return new Problem('BACKUP_TIMEOUT', 'The backup took longer than the project allows.');
