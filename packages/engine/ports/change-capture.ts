@@ -28,6 +28,8 @@ export interface CaptureOptions extends SourceCallOptions {
    * Asked when deletions have to be found. Absent: they cannot be, and gaps carry `deletionsUnknown`.
    */
   readonly knownNames?: (at: Instant) => AsyncIterable<RecordBatch>;
+  /** Without a position: `from` is no mark, as in one. */
+  readonly isBetweenMarks?: boolean;
   /** Ids of the collections that exist at `from`, when the caller knows them: saves looking for them. */
   readonly knownCollectionIds?: readonly string[];
   /** A batch is closed after this long even when small, so that the covered time moves on. */
@@ -57,6 +59,8 @@ export interface CapturePosition {
   readonly provedThrough: Instant;
   /** Base64; null when only the instant is known. */
   readonly resumeToken: string | null;
+  /** The end is no mark: some of what happened before it is told behind it, and whoever goes on from here has to find that out. */
+  readonly isBetweenMarks?: true;
 }
 
 export interface ChangeBatch {

@@ -11,7 +11,7 @@ export interface FaultRule {
   readonly message?: string;
   /** Wait before a call is served. */
   readonly latencyMs?: number;
-  /** Wait until this is settled before a call is served. */
+  /** Wait until this is settled before a call is served; with `batchLatencyMs`, after each document that a listener is told of. */
   readonly until?: Promise<unknown>;
   /** Wait before each batch of streamed documents is sent. Batches are then 16 KiB, the frames of a server on the network. */
   readonly batchLatencyMs?: number;
@@ -175,5 +175,6 @@ export class StreamFault {
 
   async delay(): Promise<void> {
     if (this.#rule.batchLatencyMs !== undefined) await sleep(this.#rule.batchLatencyMs);
+    await this.#rule.until;
   }
 }

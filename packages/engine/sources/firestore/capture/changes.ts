@@ -94,26 +94,34 @@ export function inCommitOrder(changes: readonly Change[]): Change[] {
 
 /**
  * Cuts changes in commit order into pieces of about `bytesMax`, each complete up to its `through`. What was committed at
- * one moment stays together, and so does what lies before `covered` (a collection found late) with what follows it.
+ * one moment stays together, and so does what lies before `covered` (a collection found late) with what follows it. They end at
+ * marks where there are some: only from a mark it can be gone on without a look at every name.
  */
 export function piecesOf(
   changes: readonly Change[],
-  covered: Instant,
-  through: Instant,
-  bytesMax: number,
+  marks: readonly Instant[],
+  { covered, through, bytesMax }: { covered: Instant; through: Instant; bytesMax: number },
 ): { changes: Change[]; through: Instant }[] {
   const pieces: { changes: Change[]; through: Instant }[] = [];
   let current: Change[] = [];
   let bytes = 0;
+  /** Of the ascending marks. */
+  let passed = 0;
+  let atMark: { count: number; mark: Instant } | undefined;
   for (const [index, change] of changes.entries()) {
     current.push(change);
     bytes += change.body.length;
     const next = changes[index + 1];
-    const mayCut = next !== undefined && next.at > change.at && change.at > covered;
-    if (bytes < bytesMax || !mayCut) continue;
-    pieces.push({ changes: current, through: change.at });
-    current = [];
-    bytes = 0;
+    if (next === undefined || next.at === change.at || change.at <= covered) continue;
+    while (passed < marks.length && marks[passed]! < next.at) passed += 1;
+    const mark = marks[passed - 1];
+    if (mark !== undefined && mark >= change.at) atMark = { count: current.length, mark };
+    if (bytes < bytesMax) continue;
+    const { count, mark: end } = atMark ?? { count: current.length, mark: change.at };
+    pieces.push({ changes: current.slice(0, count), through: end });
+    current = current.slice(count);
+    bytes = current.reduce((sum, { body }) => sum + body.length, 0);
+    atMark = undefined;
   }
   pieces.push({ changes: current, through });
   return pieces;

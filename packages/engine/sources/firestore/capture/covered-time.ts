@@ -14,12 +14,14 @@ export class CoveredTime {
   /** The last instant at which it is known that no collection was unknown; a late one was missed since. */
   #provedThrough: Instant;
   #lateGroups: string[] = [];
+  #isBetweenMarks: boolean;
 
   constructor(options: CaptureOptions, groups: Pick<CollectionGroups, 'ids' | 'canProve'>) {
     this.#options = options;
     this.#groups = groups;
     this.#through = options.from;
     this.#provedThrough = options.position?.provedThrough ?? options.from;
+    this.#isBetweenMarks = options.position?.isBetweenMarks ?? options.isBetweenMarks ?? false;
     const token = options.position?.resumeToken ?? null;
     this.#resumeToken = token === null ? undefined : Buffer.from(token, 'base64');
   }
@@ -34,6 +36,11 @@ export class CoveredTime {
 
   get resumeToken(): Buffer | undefined {
     return this.#resumeToken;
+  }
+
+  /** Whether something that happened before #through was to be told behind it. */
+  get isBetweenMarks(): boolean {
+    return this.#isBetweenMarks;
   }
 
   get lateGroups(): readonly string[] {
@@ -75,6 +82,7 @@ export class CoveredTime {
     const gap = this.#withLateGroups(more.gap, through);
     this.#through = through;
     this.#resumeToken = more.resumeToken;
+    this.#isBetweenMarks = !marks.includes(through);
     return {
       records: encodeChanges(own),
       coveredFrom,
@@ -84,6 +92,7 @@ export class CoveredTime {
         collectionIds: this.#groups.ids,
         provedThrough: this.#provedThrough,
         resumeToken: more.resumeToken?.toString('base64') ?? null,
+        ...(this.#isBetweenMarks ? { isBetweenMarks: true as const } : {}),
       },
       ...(gap === undefined ? {} : { gap }),
     };

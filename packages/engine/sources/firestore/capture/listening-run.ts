@@ -176,6 +176,9 @@ export class ListeningRun {
     const now = await source.snapshotTime(this.#call);
     const ageMs = Date.parse(now) - Date.parse(covered.through);
     if (ageMs > resumeMsMax) throw new CatchUpNeeded(`nothing was heard for ${Math.round(ageMs / minuteMs)} minutes`);
+    // Deletions are told at the next mark: what was deleted before the end of the log and was to be told behind it would never be.
+    if (covered.isBetweenMarks)
+      throw new CatchUpNeeded('what was heard before may not be written down as far as a mark');
     this.#interruptedSince = covered.through;
     const late = new Set(covered.lateGroups);
     const resumed = groups.ids.filter((id) => !late.has(id));
@@ -234,7 +237,7 @@ export class ListeningRun {
     this.#interruptedSince = undefined;
     this.#newGroups.clear();
     this.#limits.dropped.clear();
-    const pieces = piecesOf(changes, covered.through, through, options.batchBytesMax);
+    const pieces = piecesOf(changes, marks, { covered: covered.through, through, bytesMax: options.batchBytesMax });
     for (const [index, piece] of pieces.entries()) {
       const isLast = index === pieces.length - 1;
       yield covered.stretch(piece.changes, piece.through, marks, {

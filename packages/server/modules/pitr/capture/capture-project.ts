@@ -3,6 +3,8 @@ import {
   type ConnectedFirestore,
   encodeDocument,
   everything,
+  isEngineError,
+  LogReader,
   LogWriter,
   type RecordBatch,
   RecordBatchBuilder,
@@ -90,7 +92,8 @@ async function follow(
       ...(quietFrom < row.coveredThrough ? { quiet: { from: quietFrom, through: row.coveredThrough } } : {}),
       ...(log.lock ? { lock: lockOf(context, log.lock) } : {}),
     });
-    for await (const batch of batchesOf(context, { row, firestore, ending, signal })) {
+    const isBetweenMarks = await endsBetweenMarks(row, last, log, signal);
+    for await (const batch of batchesOf(context, { row, isBetweenMarks, firestore, ending, signal })) {
       const segment = await writer.append(batch);
       const reads = firestore.source.usage.documentsRead;
       await appendBatch(context, appender, batch, segment, reads - readsBefore);
@@ -131,14 +134,35 @@ async function noteSourceKeeps(
   );
 }
 
+/** Of a log that a rescan found, which has no position, the last segment alone knows whether it ends at a mark. */
+async function endsBetweenMarks(
+  { position, coveredThrough }: LogRow,
+  last: SegmentRow | undefined,
+  { store, seal }: OpenedLog,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (position !== null || last?.coveredThrough !== coveredThrough) return false;
+  try {
+    for await (const { marks } of new LogReader(store, seal).describe({ keys: [last.key], signal }))
+      return !marks.includes(coveredThrough);
+  } catch (error) {
+    if (!isEngineError(error, 'STORAGE_NOT_FOUND')) throw error;
+  }
+  return true;
+}
+
 interface Followed {
   readonly row: LogRow;
+  readonly isBetweenMarks: boolean;
   readonly firestore: ConnectedFirestore;
   readonly ending: AbortSignal;
   readonly signal: AbortSignal;
 }
 
-function batchesOf(context: PitrContext, { row, firestore, ending, signal }: Followed): AsyncIterable<ChangeBatch> {
+function batchesOf(
+  context: PitrContext,
+  { row, isBetweenMarks, firestore, ending, signal }: Followed,
+): AsyncIterable<ChangeBatch> {
   const { config } = context.backups.platform;
   return firestore.capture.capture({
     from: row.coveredThrough,
@@ -151,7 +175,7 @@ function batchesOf(context: PitrContext, { row, firestore, ending, signal }: Fol
     spentReads: row.spentReads,
     onSpent: (spent) => noteSpent(context, row, spent),
     knownNames: (at) => knownNames(context, row, firestore, at, signal),
-    ...(row.position === null ? {} : { position: row.position }),
+    ...(row.position === null ? { isBetweenMarks } : { position: row.position }),
   });
 }
 
