@@ -62,6 +62,18 @@ export interface ManifestBody {
   readonly importedFrom?: string;
   /** What the service that made it says of why: a schedule, a person, a key, a restore, captured changes. */
   readonly trigger?: string;
+  /**
+   * The log of changes at a mark of which it was read, or of which it was made: only that one leads on from it. Null: of none. Absent
+   * where it was written before this was written down.
+   */
+  readonly log?: string | null;
+}
+
+/** Time that was captured into another log and taken from there. */
+export interface JoinedTime {
+  readonly logId: string;
+  readonly from: Instant;
+  readonly through: Instant;
 }
 
 export interface LogManifestBody {
@@ -71,6 +83,7 @@ export interface LogManifestBody {
   readonly scope: Scope;
   readonly createdAt: Instant;
   readonly from: Instant;
+  readonly joined?: readonly JoinedTime[];
 }
 
 /** When the last part of a backup was read: its snapshot time, unless the source could not reach that far back. */
@@ -101,6 +114,7 @@ export function parseManifestBody(given: unknown): ManifestBody {
     isListOf(body.ranges, isRange) &&
     isListOf(body.collections, ({ path, documents }) => isText(path) && isCount(documents)) &&
     [body.trigger, body.importedFrom].every((word) => word === undefined || isText(word)) &&
+    (body.log === undefined || body.log === null || isText(body.log)) &&
     Array.isArray(body.warnings) &&
     body.warnings.every(isText) &&
     Array.isArray(users.segments);

@@ -11,7 +11,7 @@ import type { BackupReader } from '../view/backup-reader.ts';
 import type { Layer } from '../view/layer.ts';
 import { mergedBatches } from '../view/sorted-runs.ts';
 import { View } from '../view/view.ts';
-import { type WrittenManifest, writeManifest } from './write-manifest.ts';
+import { originOf, type WrittenManifest, writeManifest } from './write-manifest.ts';
 import { type WriteOptions, writeSegments } from './write-view.ts';
 
 export interface IncrementToWrite {
@@ -57,8 +57,7 @@ export async function writeIncrement(given: IncrementToWrite, options: WriteOpti
     warnings: [],
   };
   const envelope = await keys.wrap(backupId, dataKey);
-  const trigger = options.trigger === undefined ? {} : { trigger: options.trigger };
-  const shared = { store, ...trigger, ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) };
+  const shared = { store, ...originOf(options), ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) };
   return await writeManifest(content, segments, { ...shared, dataKey, envelope });
 }
 

@@ -16,6 +16,8 @@ export interface WriteManifestOptions {
   readonly envelope: Envelope;
   readonly segmentsPerShard?: number;
   readonly trigger?: string;
+  /** Of which log of changes it is, if of any; not said where nobody knows. */
+  readonly log?: ManifestBody['log'];
   readonly lock?: NonNullable<PutOptions['lock']>;
   readonly signal?: AbortSignal;
 }
@@ -42,8 +44,7 @@ export async function writeManifest(
   for (let start = 0; segments.length > perShard && start < segments.length; start += perShard) {
     shards.push(await writeShard(content.backupId, segments.slice(start, start + perShard), options, put));
   }
-  const trigger = options.trigger === undefined ? {} : { trigger: options.trigger };
-  const body: ManifestBody = { ...content, ...trigger, segments: shards.length > 0 ? [] : segments, shards };
+  const body: ManifestBody = { ...content, ...originOf(options), segments: shards.length > 0 ? [] : segments, shards };
   const clear = { ownerId: body.backupId, createdAt: body.createdAt, envelope };
   const sealed = await sealManifest(body, { content: manifestContent.root, ownerId: body.backupId, dataKey, clear });
   await store.put(manifestKey(body.backupId), sealed.bytes, { ...put, ifAbsent: true });
@@ -53,6 +54,11 @@ export async function writeManifest(
     manifestSha256: sealed.bodySha256,
     storedBytes: body.counts.storedBytes + shardBytes + sealed.bytes.length,
   };
+}
+
+/** What the service that makes a backup says of it. */
+export function originOf({ trigger, log }: Pick<WriteManifestOptions, 'trigger' | 'log'>) {
+  return { ...(trigger === undefined ? {} : { trigger }), ...(log === undefined ? {} : { log }) };
 }
 
 async function writeShard(

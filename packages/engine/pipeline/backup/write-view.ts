@@ -17,7 +17,7 @@ import { bufferBytesFor, fullSegmentBytes, SegmentWriter } from '../segments/seg
 import type { BackupReader } from '../view/backup-reader.ts';
 import { viewOfChain } from '../view/open-view.ts';
 import { backUpUsers, readUsers } from './auth-user-segments.ts';
-import { type WrittenManifest, writeManifest } from './write-manifest.ts';
+import { originOf, type WrittenManifest, writeManifest } from './write-manifest.ts';
 
 export interface WriteOptions {
   readonly store: BlobStore;
@@ -27,6 +27,7 @@ export interface WriteOptions {
   readonly clock?: Clock;
   readonly segmentBytes?: number;
   readonly trigger?: string;
+  readonly log?: ManifestBody['log'];
   readonly lock?: NonNullable<PutOptions['lock']>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (documents: number) => void;
@@ -84,9 +85,8 @@ export async function writeViewAsBackup(given: ViewToWrite, options: WriteOption
     warnings: given.warnings ?? [],
     ...(given.importedFrom === undefined ? {} : { importedFrom: given.importedFrom }),
   };
-  const trigger = options.trigger === undefined ? {} : { trigger: options.trigger };
   const envelope = await keys.wrap(backupId, dataKey);
-  return await writeManifest(content, segments, { ...shared, ...trigger, dataKey, envelope });
+  return await writeManifest(content, segments, { ...shared, ...originOf(options), dataKey, envelope });
 }
 
 export interface SegmentsOptions extends WriteOptions {
@@ -162,5 +162,6 @@ export async function mergeChain(chain: readonly BackupReader[], options: WriteO
     importedFrom: newest.body.importedFrom,
     documents: newest.body.counts.documents,
   };
-  return await writeViewAsBackup(written, options);
+  const { log } = newest.body;
+  return await writeViewAsBackup(written, { ...options, ...(log === undefined ? {} : { log }) });
 }

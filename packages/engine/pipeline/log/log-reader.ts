@@ -1,6 +1,6 @@
 import type { Envelope } from '../../crypto/envelope.ts';
 import type { KeyRing } from '../../crypto/key-ring.ts';
-import type { LogManifestBody } from '../../format/manifest-body.ts';
+import type { JoinedTime, LogManifestBody } from '../../format/manifest-body.ts';
 import { ManifestObject, manifestContent } from '../../format/manifest-object.ts';
 import { instantDigits, logManifestKey, logSegmentStart, logSegmentsPrefix } from '../../format/object-keys.ts';
 import { openUndescribedSegment, type SealContext } from '../../format/segment.ts';
@@ -174,9 +174,14 @@ export async function openLogManifest(
     throw new EngineError('INTEGRITY_ERROR', 'The log belongs to another project.');
   const dataKey = await keys.unwrap(logId, envelope);
   const body = (await object.open(logId, dataKey)) as LogManifestBody;
-  if (typeof body?.database !== 'string' || typeof body.from !== 'string')
+  if (typeof body?.database !== 'string' || typeof body.from !== 'string' || !isJoined(body.joined ?? []))
     throw new EngineError('INTEGRITY_ERROR', 'The manifest of the log is not what it should be.');
   return { reader: new LogReader(store, { ownerId: logId, dataKey, database: body.database }), body, envelope };
+}
+
+function isJoined(joined: readonly JoinedTime[]): boolean {
+  const isText = (value: unknown) => typeof value === 'string';
+  return Array.isArray(joined) && joined.every((one) => [one?.logId, one?.from, one?.through].every(isText));
 }
 
 /** Listed by their beginning, they are told by their end: a repair lies inside the stretch that was being captured. */

@@ -9,7 +9,6 @@ import type { SealContext } from '../../format/segment.ts';
 import { formatVersion, segmentContent } from '../../format/segment-header.ts';
 import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import type { ChangeBatch } from '../../ports/change-capture.ts';
-import type { Scope } from '../../ports/document-source.ts';
 import { type Instant, thinnedInstants } from '../../ports/instant.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import type { LogStretch } from './log-coverage.ts';
@@ -19,14 +18,9 @@ import { encodeStretch } from './log-stretch.ts';
 
 const marksPerSegmentMax = 256;
 
-export interface CreateLogOptions {
+export interface CreateLogOptions extends Omit<LogManifestBody, 'formatVersion'> {
   readonly store: BlobStore;
   readonly keys: KeyRing;
-  readonly logId: string;
-  readonly database: string;
-  readonly scope: Scope;
-  readonly createdAt: Instant;
-  readonly from: Instant;
 }
 
 /** Begins a log: an object that says whose it is and holds its key. Returns what sealing its segments needs. */
@@ -44,8 +38,9 @@ export interface LogManifestOptions extends Omit<CreateLogOptions, 'keys'> {
 
 /** Writes a log's manifest, also again when its key was wrapped anew. */
 export async function writeLogManifest(options: LogManifestOptions, put: PutOptions = {}): Promise<void> {
-  const { store, logId, database, scope, createdAt, from, dataKey, envelope } = options;
-  const body: LogManifestBody = { formatVersion, logId, database, scope, createdAt, from };
+  const { store, logId, database, scope, createdAt, from, joined = [], dataKey, envelope } = options;
+  const more = joined.length > 0 ? { joined } : {};
+  const body: LogManifestBody = { formatVersion, logId, database, scope, createdAt, from, ...more };
   const clear = { ownerId: logId, createdAt, envelope };
   const sealed = await sealManifest(body, { content: manifestContent.logRoot, ownerId: logId, dataKey, clear });
   await store.put(logManifestKey(logId), sealed.bytes, put);

@@ -48,8 +48,15 @@ export interface CapturedState {
   view: View;
   readers: readonly BackupReader[];
   instant: string;
+  logId: string;
   documentCount: number;
   close(): Promise<void>;
+}
+
+/** An instant at which a log of changes is exactly the database, and the log that leads on from what is read then. */
+export interface CapturedMark {
+  readonly logId: string | null;
+  readonly at: string | undefined;
 }
 
 export interface BackupsContext {
@@ -63,8 +70,8 @@ export interface BackupsContext {
   ): Promise<CapturedState | undefined>;
   /** The database whose changes are captured for the project of a backup; undefined where none are, or the backup needs more. */
   capturedDatabase(row: BackupRow): Promise<string | undefined>;
-  /** An instant behind the asking for a backup at which captured changes are exactly the database; undefined without one. */
-  capturedMark(row: BackupRow, signal: AbortSignal): Promise<string | undefined>;
+  /** An instant behind the asking for a backup at which captured changes are exactly the database, if there is one. */
+  capturedMark(row: BackupRow, signal: AbortSignal): Promise<CapturedMark>;
   /** Whether it is full only because a schedule of increments wants one now and then. */
   isOfRhythm(row: BackupRow): Promise<boolean>;
   platform: Platform;

@@ -35,6 +35,7 @@ export { removeRow, requireRemovable } from './change-backup.ts';
 export { named, pageOfCollections, pageOfDocuments, reading } from './contents/content-pages.ts';
 export { type DiffPosition, diffView, type OtherSide, openBackup, openLive } from './contents/diff-backup.ts';
 export { exportView } from './contents/export-backup.ts';
+export { anyLog, logIdOf } from './contents/manifest-columns.ts';
 export { collectionsOf, presentCollections, presentDocument } from './contents/present-contents.ts';
 export {
   admitVerifications,
@@ -43,7 +44,7 @@ export {
   verificationKind,
 } from './contents/start-verification.ts';
 export { verifyUnread } from './contents/verification-store.ts';
-export type { BackupsContext, CapturedState } from './context.ts';
+export type { BackupsContext, CapturedMark, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';
 export { backupJobs } from './jobs.ts';

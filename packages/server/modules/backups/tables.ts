@@ -99,6 +99,8 @@ export const backups = pgTable(
     envelope: jsonb('envelope').$type<Envelope>(),
     keyId: text('key_id'),
     snapshotTime: text('snapshot_time'),
+    /** The log of changes at a mark of which it was read, or of which it was made; `anyLog`: older than this record. */
+    logId: text('log_id'),
     snapshots: jsonb('snapshots').$type<SnapshotShare[]>().notNull().default([]),
 
     phase: text('phase').notNull(),

@@ -12,7 +12,7 @@ import {
 import type { Transaction } from '../../platform/database/database.ts';
 import { minuteMs } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
-import { type BackupRow, baseStore, type WholeBackup } from '../backups/index.ts';
+import { anyLog, type BackupRow, baseStore, type WholeBackup } from '../backups/index.ts';
 import type { StoredError } from '../job-error.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
 
@@ -30,6 +30,8 @@ export interface Base {
 /** Which instants of a project can be reached, and from which base. */
 export interface Coverage {
   readonly bases: readonly Base[];
+  /** Backups of the whole database that were read at no mark of this log. Nothing leads on from them. */
+  readonly others: readonly Base[];
   readonly gaps: readonly LogGap[];
   readonly log: LogCoverage;
   /** Why nothing follows; null while somebody captures. */
@@ -45,14 +47,29 @@ const sameTroubleMs = 30 * minuteMs;
 export async function coverageOfLog(transaction: Transaction, row: LogRow): Promise<Coverage> {
   const all = await pitrStore.gaps(transaction, row.logId);
   const gaps = all.filter(({ isBrief }) => !isBrief);
-  const whole = { coveredFrom: row.startedFrom, coveredThrough: row.coveredThrough, marks: [], gap: null };
+  const stretch = { coveredFrom: row.startedFrom, coveredThrough: row.coveredThrough, marks: [], gap: null };
   const told = all.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
   const { organizationId, projectId, startedFrom, coveredThrough } = row;
-  const bases = await baseStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
-  const known = { bases: bases.map(asBase), gaps, log: coverageOf([whole, ...told]) };
+  const whole = await baseStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
+  const { bases = [], others = [] } = Object.groupBy(whole, (one) => (isBaseOf(row, one) ? 'bases' : 'others'));
+  const known = { bases: bases.map(asBase), others: others.map(asBase), gaps, log: coverageOf([stretch, ...told]) };
   const isReached = !row.enabled || isReachable(coveredThrough, known);
   const baseError = isReached ? null : await errorOfBase(transaction, row);
   return { ...known, endedBecause: endOf(row, baseError), baseError };
+}
+
+/**
+ * Whether the log leads on from a backup. Around an instant that is no mark of the log, what came and went was never heard, and would stay
+ * for ever in what is made of the backup. In time that was taken from another log its marks count.
+ */
+export function isBaseOf(
+  { logId, joined }: Pick<LogRow, 'logId' | 'joined'>,
+  backup: { snapshotTime: string | null; logId: string | null },
+): boolean {
+  if (backup.logId === anyLog) return true;
+  const at = backup.snapshotTime ?? '';
+  const there = joined.find(({ from, through }) => from <= at && at <= through);
+  return backup.logId === (there?.logId ?? logId);
 }
 
 function endOf({ enabled, error }: LogRow, baseError: StoredError | null): string | null {
@@ -76,7 +93,7 @@ function isSoonAfter({ createdAt }: BackupRow, before: BackupRow): boolean {
   return createdAt.getTime() - (before.completedAt ?? before.createdAt).getTime() < sameTroubleMs;
 }
 
-function asBase({ snapshots, ...base }: WholeBackup): Base {
+function asBase({ snapshots, logId: _logId, ...base }: WholeBackup): Base {
   const laterMs = snapshots.length > 1 ? snapshots.map(({ time }) => Date.parse(time) + 1) : [];
   const exactFrom = laterMs.map((ms) => instantFromDate(new Date(ms))).reduce(laterOf, base.snapshotTime);
   return { ...base, exactFrom };

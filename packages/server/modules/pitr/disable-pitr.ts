@@ -71,6 +71,21 @@ export async function deleteLogOf(context: PitrContext, transaction: Transaction
   const expiresAt = new Date(clock.now().getTime() + retentionDays * dayMs);
   await baseStore.expireWithLog(transaction, organizationId, projectId, retentionDays, expiresAt);
   await queue.enqueue(transaction, removeLogJob, { organizationId, storageDestinationId, logId }, { key: logId });
+  await removeOriginals(context, transaction, row, []);
+}
+
+/** What was taken from other logs goes with the log that took it: a rescan would find it again in the originals. */
+export async function removeOriginals(
+  { backups: { platform } }: PitrContext,
+  transaction: Transaction,
+  { organizationId, joined }: LogRow,
+  kept: LogRow['joined'],
+): Promise<void> {
+  const going = joined.filter(({ logId }) => !kept.some((one) => one.logId === logId));
+  for (const { logId, storageDestinationId } of new Map(going.map((one) => [one.logId, one])).values()) {
+    const data = { organizationId, storageDestinationId, logId };
+    await platform.queue.enqueue(transaction, removeLogJob, data, { key: logId });
+  }
 }
 
 /** Of a project that is deleted, or that moves to another organization: the log is sealed for this one alone. */

@@ -29,6 +29,7 @@ export async function writeManifestOnce(
       scope: wholeDatabase,
       createdAt: row.startedFrom,
       from: row.startedFrom,
+      joined: row.joined.map(({ logId, from, through }) => ({ logId, from, through })),
       dataKey: log.seal.dataKey,
       envelope: current.envelope,
     });

@@ -2,7 +2,7 @@ import type { LogGap, LogSegment } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { encodeJson } from '../../platform/database/json.ts';
 import { and, asc, desc, eq, sql } from '../../platform/database/orm.ts';
-import { hasBaseSql } from '../backups/index.ts';
+import { anyLog, hasBaseSql } from '../backups/index.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import type { UsedBy } from '../storage/index.ts';
 import { pitrLogs, pitrSegments, type SpentReads, type StoredGap } from './tables.ts';
@@ -268,7 +268,10 @@ export const pitrStore = {
               l.covered_through as "coveredThrough",
               ${hasBaseSql(
                 'l',
-                (time) => `${time} between l.started_from and l.covered_through
+                (
+                  time,
+                  logId,
+                ) => `${logId} in ('${anyLog}', l.log_id) and ${time} between l.started_from and l.covered_through
                   and not exists (select 1 from pitr_segments s where s.log_id = l.log_id and s.gap is not null
                     and s.gap->>'through' > ${time}
                     and ((s.gap->>'deletionsUnknown')::boolean or s.gap->>'from' < ${time}))`,

@@ -12,6 +12,7 @@ function coverageWith(bases: readonly number[], gaps: readonly LogGap[]): Covera
   const whole = { coveredFrom: at(0), coveredThrough: at(50), marks: [], gap: null };
   const told = gaps.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
   return {
+    others: [],
     bases: bases.map(
       (second): Base => ({
         id: `bkp_${second}`,

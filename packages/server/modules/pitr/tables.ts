@@ -1,4 +1,4 @@
-import type { CapturePosition, Envelope, LogGap } from '@holdfast/engine';
+import type { CapturePosition, Envelope, JoinedTime, LogGap } from '@holdfast/engine';
 import {
   history,
   instant,
@@ -24,6 +24,9 @@ export interface SpentReads {
   reads: number;
 }
 
+/** The original goes with the log that took it in. */
+export type TakenTime = JoinedTime & { readonly storageDestinationId: string };
+
 const count = (name: string) => bigint(name, { mode: 'number' });
 
 /** The log of a project, and who captures it. Instants of the database have nine fractional digits and are text. */
@@ -44,6 +47,8 @@ export const pitrLogs = pgTable(
     startedFrom: text('started_from').notNull(),
     coveredThrough: text('covered_through').notNull(),
     position: jsonb('position').$type<CapturePosition>(),
+    /** Time that was taken from other logs of the database, and where their originals lie. */
+    joined: jsonb('joined').$type<TakenTime[]>().notNull().default([]),
     nextSequence: integer('next_sequence').notNull().default(0),
 
     /** The lease: whoever holds an older epoch can no longer append. */

@@ -22,6 +22,7 @@ type Facts = Pick<
   | 'documentPaths'
   | 'includeAuthUsers'
   | 'snapshotTime'
+  | 'logId'
 >;
 
 /** What a manifest says about a backup that its record repeats. */
@@ -33,7 +34,16 @@ export function manifestColumns(body: ManifestBody): Facts {
     mergedFrom: body.mergedFrom.length > 0 ? [...body.mergedFrom] : null,
     includeAuthUsers: body.authUsers !== null,
     snapshotTime: body.snapshotTime,
+    logId: logIdOf(body),
   };
+}
+
+/** Of backups that were made before they said of which log they are: whichever their project has. */
+export const anyLog = 'any';
+
+/** What a restore is about to overwrite was never read at a mark. */
+export function logIdOf({ log, isSafety = false }: Pick<ManifestBody, 'log' | 'isSafety'>): string | null {
+  return log === undefined && !isSafety ? anyLog : (log ?? null);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { backUpUsers, finishBackup, type UserSection, type WrittenManifest } from '@holdfast/engine';
 import type { RunningJob } from '../../../platform/queue.ts';
+import { anyLog } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { keepKeysBeside } from '../keys/key-copies.ts';
@@ -79,6 +80,7 @@ async function write(
     authUsers: users?.section ?? null,
     isSafety: row.trigger === 'pre_restore',
     trigger: row.trigger,
+    ...(row.logId === anyLog ? {} : { log: row.logId }),
     warnings: [...row.warnings, ...(users?.warnings ?? [])],
     completedAt: `${context.platform.clock.now().toISOString().slice(0, -1)}000000Z`,
   });

@@ -36,6 +36,7 @@ export async function incrementOfLog(context: BackupsContext, step: SingleStep):
           codec: context.engine.codec,
           backupId: row.id,
           trigger: row.trigger,
+          log: captured.logId,
           onProgress: work.show,
         };
         const increment = { chain, changes, snapshotTime: captured.instant };

@@ -43,7 +43,7 @@ async function merge(context: BackupsContext, work: SingleStepWork): Promise<Sin
 export async function writeCaptured(
   context: BackupsContext,
   work: SingleStepWork,
-  { view, readers, instant, documentCount, close }: CapturedState,
+  { view, readers, instant, logId, documentCount, close }: CapturedState,
 ): Promise<SingleStepResult> {
   const { store, keys, signal, loaded } = work;
   try {
@@ -58,7 +58,7 @@ export async function writeCaptured(
     };
     const { codec } = context.engine;
     const { id: backupId, trigger } = loaded.row;
-    const options = { store, keys, codec, backupId, trigger, signal, onProgress: work.show };
+    const options = { store, keys, codec, backupId, trigger, log: logId, signal, onProgress: work.show };
     return { written: await writeOnce(context, work, () => writeViewAsBackup(content, options)) };
   } finally {
     await close();

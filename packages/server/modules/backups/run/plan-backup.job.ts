@@ -25,6 +25,7 @@ const documentsAnHour = 5_000_000;
 const documentsPerRange = 10_000;
 /** A database reads at microseconds; some that others wrote tell finer times and read at none of them. */
 const wholeMicroseconds = '000Z';
+const noMark = { at: undefined, logId: null };
 const nothingYet = { documents: 0, bytes: 0, reads: 0 };
 
 /** Starts the backup: fixes the snapshot time, the ranges and the key, and hands the ranges to the workers. */
@@ -59,7 +60,7 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
       ? row.documentPaths.length
       : await source.count(everything, { scope, readTime: now, signal });
     requireBudget(project.maxReadsPerBackup, expected);
-    const mark = isSafety ? undefined : await context.capturedMark(row, signal);
+    const { at: mark, logId } = isSafety ? noMark : await context.capturedMark(row, signal);
     // What is read within the hour that every instant lasts is read at one from which captured changes lead on. Where that
     // cannot be, it is read behind it: before the first mark nothing leads on yet.
     const isExact = mark?.endsWith(wholeMicroseconds) && expected <= documentsAnHour;
@@ -88,7 +89,14 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
     const warnings = [...empty, ...(warning ? [warning] : [])];
     const chainIds = chain?.map(({ backupId }) => backupId) ?? [];
     const reads = source.usage.documentsRead;
-    return await startRanges(context, loaded, { planned, chainIds, expected, warnings, reads });
+    return await startRanges(context, loaded, {
+      planned,
+      logId,
+      chainIds,
+      expected,
+      warnings,
+      reads,
+    });
   } finally {
     await firestore.close();
   }
@@ -105,6 +113,7 @@ function requireBudget(budget: number | null, expected: number): void {
 
 interface Planned {
   planned: Awaited<ReturnType<typeof planBackup>>;
+  logId: string | null;
   chainIds: readonly string[];
   expected: number;
   warnings: readonly string[];
@@ -118,7 +127,7 @@ interface Planned {
 async function startRanges(
   context: BackupsContext,
   { row, copies, project }: LoadedBackup,
-  { planned, chainIds, expected, warnings, reads }: Planned,
+  { planned, logId, chainIds, expected, warnings, reads }: Planned,
 ): Promise<boolean> {
   const { database, queue, clock } = context.platform;
   const { organizationId, id: backupId } = row;
@@ -137,6 +146,7 @@ async function startRanges(
       type: planned.type,
       parentId: planned.parent?.backupId ?? null,
       snapshotTime: planned.snapshotTime,
+      logId,
       documentsExpected: expected,
       deadlineAt: later(locked.startedAt ?? now, backupTimeoutMs(project.backupTimeoutMinutes, expected)),
       readsUsed: reads,

@@ -9,6 +9,7 @@ import { backups } from '../tables.ts';
 export interface WholeBackup {
   id: string;
   snapshotTime: string;
+  logId: string | null;
   documentCount: number;
   trigger: BackupRow['trigger'];
   snapshots: BackupRow['snapshots'];
@@ -24,10 +25,10 @@ function isWholeSql(table: string): string {
 }
 
 /** Whether a project, as a row of another table names it, has one that was read at one instant for which a condition holds. */
-export function hasBaseSql(owner: string, condition: (snapshotTime: string) => string): string {
+export function hasBaseSql(owner: string, condition: (snapshotTime: string, logId: string) => string): string {
   return `exists (select 1 from backups b
                 where b.organization_id = ${owner}.organization_id and b.project_id = ${owner}.project_id
-                  and ${isWholeSql('b')} and jsonb_array_length(b.snapshots) <= 1 and ${condition('b.snapshot_time')})`;
+                  and ${isWholeSql('b')} and jsonb_array_length(b.snapshots) <= 1 and ${condition('b.snapshot_time', 'b.log_id')})`;
 }
 
 /** Of a project: those that cannot be read now, and all that builds on them. */
@@ -50,7 +51,7 @@ export const baseStore = {
   ): Promise<WholeBackup[]> {
     const { rows } = await client.query(
       `${unsoundSql}
-       select id, snapshot_time as "snapshotTime", document_count::float8 as "documentCount", trigger, snapshots,
+       select id, snapshot_time as "snapshotTime", log_id as "logId", document_count::float8 as "documentCount", trigger, snapshots,
               id not in (select id from unsound) as "isSound" from backups
         where organization_id = $1 and project_id = $2 and ${isWholeSql('backups')} and snapshot_time >= $3 and snapshot_time <= $4
         order by snapshot_time`,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackupReader, EngineError, noteGoingOn, noteWaiting } from '@holdfast/engine';
 import { secondMs } from '../../../platform/durations.ts';
-import type { BackupRow, CapturedState } from '../../backups/index.ts';
+import { type BackupRow, type CapturedMark, type CapturedState, logIdOf } from '../../backups/index.ts';
 import type { PitrContext } from '../context.ts';
-import { coverageOfLog, isReachable, isUnbroken } from '../coverage.ts';
+import { coverageOfLog, isBaseOf, isReachable, isUnbroken } from '../coverage.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { openPast } from './open-past.ts';
 
@@ -27,22 +27,22 @@ export async function capturedState(
   row: BackupRow,
   signal: AbortSignal,
 ): Promise<CapturedState | undefined> {
-  const at = await endOfLog(context, row, signal, async (log, transaction) =>
+  const mark = await endOfLog(context, row, signal, async (log, transaction) =>
     isReachable(log.coveredThrough, await coverageOfLog(transaction, log)),
   );
-  return at === undefined ? undefined : open(context, row, { at, signal });
+  return mark && open(context, row, mark, { signal });
 }
 
 /**
  * An instant at which the log is exactly the database, for a backup that is read from the source: what changes around any
  * other instant may be heard as one, and what was there for a moment in between would stay in what is made of the backup.
  */
-export async function capturedMark(
-  context: PitrContext,
-  row: BackupRow,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  return endOfLog(context, row, signal, async () => true);
+export async function capturedMark(context: PitrContext, row: BackupRow, signal: AbortSignal): Promise<CapturedMark> {
+  const mark = await endOfLog(context, row, signal, async () => true);
+  if (mark) return mark;
+  // The base of a capture that lags behind for longer: without it nothing is reached at all, and the next one would do no better.
+  const log = row.trigger === 'pitr' ? await logOf(context, row) : undefined;
+  return { logId: log?.enabled ? log.logId : null, at: undefined };
 }
 
 /** The same on top of a chain that lies beside the backup to be made. */
@@ -53,10 +53,11 @@ export async function capturedSince(
   signal: AbortSignal,
 ): Promise<CapturedState | undefined> {
   const { body } = chain.at(-1)!;
-  const at = await endOfLog(context, row, signal, async (log, transaction) =>
-    isUnbroken(body, log.coveredThrough, await coverageOfLog(transaction, log)),
-  );
-  return at === undefined ? undefined : open(context, row, { at, signal, chain });
+  const mark = await endOfLog(context, row, signal, async (log, transaction) => {
+    const isOfLog = isBaseOf(log, { ...body, logId: logIdOf(body) });
+    return isOfLog && isUnbroken(body, log.coveredThrough, await coverageOfLog(transaction, log));
+  });
+  return mark && open(context, row, mark, { signal, chain });
 }
 
 async function logOf(
@@ -70,20 +71,27 @@ async function logOf(
   );
 }
 
+interface EndOfLog {
+  readonly logId: string;
+  readonly at: string;
+}
+
 /** The end of the log once it holds what was there when the backup was asked for; undefined when that takes too long. */
 async function endOfLog(
   context: PitrContext,
   row: BackupRow,
   signal: AbortSignal,
   isReached: (log: LogRow, transaction: Parameters<typeof pitrStore.find>[0]) => Promise<boolean>,
-): Promise<string | undefined> {
+): Promise<EndOfLog | undefined> {
   const { database } = context.backups.platform;
   try {
     for (const endsAtMs = performance.now() + waitMsMax; performance.now() < endsAtMs; ) {
       const log = await logOf(context, row);
       if (!log?.enabled || log.error !== null) return undefined;
       if (!(await database.tenant(row.organizationId, (transaction) => isReached(log, transaction)))) return undefined;
-      if (Date.parse(log.coveredThrough) > row.createdAt.getTime()) return log.coveredThrough;
+      // A stretch that was cut to be written ends at no mark; its rest follows at once.
+      if (Date.parse(log.coveredThrough) > row.createdAt.getTime() && !log.position?.isBetweenMarks)
+        return { logId: log.logId, at: log.coveredThrough };
       noteWaiting(notThereYet);
       await sleep(lookEveryMs, undefined, { signal });
     }
@@ -96,12 +104,13 @@ async function endOfLog(
 async function open(
   context: PitrContext,
   { organizationId, projectId }: BackupRow,
-  request: { at: string; signal: AbortSignal; chain?: readonly BackupReader[] },
+  { logId, at }: EndOfLog,
+  request: { signal: AbortSignal; chain?: readonly BackupReader[] },
 ): Promise<CapturedState | undefined> {
   try {
-    const past = await openPast(context, { organizationId, projectId, ...request, isStrict: true });
+    const past = await openPast(context, { organizationId, projectId, at, ...request, isStrict: true });
     const { view, readers, instant, close } = past;
-    return { view, readers, instant, documentCount: readers.at(-1)?.body.counts.documents ?? 0, close };
+    return { view, readers, instant, logId, documentCount: readers.at(-1)?.body.counts.documents ?? 0, close };
   } catch (error) {
     if ((error as { code?: string }).code === 'POINT_IN_TIME_UNAVAILABLE') return undefined;
     throw error;

@@ -1,6 +1,7 @@
 import { type LogSegment, LogWriter, type OpenedLogManifest } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { PitrContext } from '../context.ts';
+import { laterOf } from '../coverage.ts';
 import { type OpenedLog, openLogToRead } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { joinedSegments } from './joined-segments.ts';
@@ -11,6 +12,7 @@ export interface FoundLog {
   /** The run of segments that lies there. */
   readonly segments: readonly LogSegment[];
   readonly coveredThrough: string;
+  readonly storageDestinationId: string;
 }
 
 const reason = 'Two logs were captured one after the other, and nobody captured between them.';
@@ -22,10 +24,13 @@ const reason = 'Two logs were captured one after the other, and nobody captured 
 export async function joinLog(
   context: PitrContext,
   row: LogRow,
-  { manifest, segments, coveredThrough }: FoundLog,
+  found: FoundLog,
   signal: AbortSignal,
 ): Promise<{ joinedSegments: number } | { fault: string }> {
-  const before = segments.filter((segment) => segment.coveredThrough < row.startedFrom);
+  const { manifest, segments, coveredThrough } = found;
+  // What was taken from it once and is older than the log by now went for its age.
+  const isTaken = row.joined.some(({ logId }) => logId === manifest.body.logId);
+  const before = isTaken ? [] : segments.filter((segment) => segment.coveredThrough < row.startedFrom);
   const behind = segments.filter((segment) => segment.coveredFrom > row.coveredThrough);
   if (before.length + behind.length === 0) return { joinedSegments: 0 };
   if (row.enabled)
@@ -39,7 +44,7 @@ export async function joinLog(
       before: await copyInto(context, log, manifest, before, signal),
       behind: await copyInto(context, log, manifest, behind, signal),
     };
-    return { joinedSegments: await catalogue(context, row, manifest, copies) };
+    return { joinedSegments: await catalogue(context, row, found, copies) };
   } finally {
     await log.close();
   }
@@ -75,7 +80,7 @@ interface Copies {
 async function catalogue(
   { backups: { platform, audit } }: PitrContext,
   { organizationId, projectId, logId, ...seen }: LogRow,
-  manifest: OpenedLogManifest,
+  { manifest, storageDestinationId }: FoundLog,
   copies: Copies,
 ): Promise<number> {
   return platform.database.tenant(organizationId, async (transaction) => {
@@ -90,8 +95,10 @@ async function catalogue(
     await pitrStore.update(transaction, organizationId, projectId, {
       nextSequence: row.nextSequence + all.length,
       coveredThrough: behind.coveredThrough,
-      // The manifest says where the log begins.
-      ...(before.length > 0 ? { startedFrom: copies.from, manifestWritten: false } : {}),
+      joined: [...row.joined, ...takenTimes(manifest.body, [before, behind.segments], storageDestinationId)],
+      // The manifest says where the log begins, and what was taken from others.
+      ...(before.length > 0 ? { startedFrom: copies.from } : {}),
+      ...(all.length > 0 ? { manifestWritten: false } : {}),
       ...(behind.segments.length > 0 ? { position: null } : {}),
     });
     await audit.noteSystem(transaction, organizationId, {
@@ -100,6 +107,29 @@ async function catalogue(
       details: { logId, fromLogId: manifest.body.logId, segments: all.length },
     });
     return all.length;
+  });
+}
+
+/** Of which log each stretch is; what the other one had taken from a third stays that one's. */
+function takenTimes(
+  { logId, joined = [] }: OpenedLogManifest['body'],
+  runs: readonly (readonly LogSegment[])[],
+  storageDestinationId: string,
+): LogRow['joined'] {
+  return runs.flatMap((segments) => {
+    if (segments.length === 0) return [];
+    const from = segments.map(({ coveredFrom }) => coveredFrom).sort()[0]!;
+    const through = segments
+      .map((segment) => segment.coveredThrough)
+      .sort()
+      .at(-1)!;
+    const within = joined.filter((one) => one.from <= through && one.through >= from);
+    return [...within, { logId, from, through }].map((one) => ({
+      logId: one.logId,
+      from: laterOf(one.from, from),
+      through: [one.through, through].sort()[0]!,
+      storageDestinationId,
+    }));
   });
 }
 

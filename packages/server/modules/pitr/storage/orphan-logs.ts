@@ -12,6 +12,7 @@ import { dayMs } from '../../../platform/durations.ts';
 import type { DestinationRow, OrphanObject, TaskResult, TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from './segment-store.ts';
 
 /** Whoever wrote it has said so in the catalogue long before, or never will. */
 const youngMs = dayMs;
@@ -54,7 +55,8 @@ async function ownerOf(
   const row = await database.system((transaction) => pitrStore.findByLog(transaction, logId));
   if (!row) {
     const isWhole = (await store.head(logManifestKey(logId))) !== undefined;
-    if (isWhole) onKept?.(logId, 'no record knows this log; a rescan registers it');
+    const isTaken = await database.system((transaction) => segmentStore.isTaken(transaction, logId));
+    if (isWhole) onKept?.(logId, isTaken ? takenTime : 'no record knows this log; a rescan registers it');
     return () => isWhole;
   }
   if (row.organizationId !== destination.organizationId) return () => true;
@@ -72,6 +74,7 @@ async function ownerOf(
   };
 }
 
+const takenTime = 'its time was taken into another log of the same database, and it goes with that one';
 const unknownTime =
   'holds captured time that this catalogue does not know: of another server, or from after the copy that this one came back from';
 

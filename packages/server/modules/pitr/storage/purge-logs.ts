@@ -26,7 +26,12 @@ export const purgeLogsJob = defineJob({
 export function purgeLogsHook(queue: Queue): PurgeHook {
   return async (transaction, organizationId) => {
     const logs = await pitrStore.ofOrganization(transaction, organizationId);
-    const byDestination = Map.groupBy(logs, ({ storageDestinationId }) => storageDestinationId);
+    const all = new Map([...logs, ...logs.flatMap(({ joined }) => joined)].map((one) => [one.logId, one]));
+    for (const { logId } of all.values()) {
+      const owner = await pitrStore.findByLog(transaction, logId);
+      if (owner && owner.organizationId !== organizationId) all.delete(logId);
+    }
+    const byDestination = Map.groupBy(all.values(), ({ storageDestinationId }) => storageDestinationId);
     for (const destination of await storageStore.openable(transaction, organizationId, [...byDestination.keys()])) {
       const logIds = byDestination.get(destination.id)!.map(({ logId }) => logId);
       const data = { purgedOrganizationId: organizationId, destination, logIds };

@@ -50,7 +50,7 @@ async function register(context: PitrContext, place: Place, logId: string): Prom
   const described: LogSegment[] = [];
   for await (const segment of manifest.reader.describe({ signal })) described.push(segment);
   const { segments, coveredThrough } = joinedSegments(described, manifest.body.from);
-  const found: FoundLog = { manifest, segments, coveredThrough };
+  const found = { manifest, segments, coveredThrough };
   const other = await context.backups.platform.database.tenant(organizationId, async (transaction) => {
     const { row, isNew } = await insertLog(context, transaction, place, logId, found);
     if (!isNew) return row;
@@ -65,7 +65,9 @@ async function register(context: PitrContext, place: Place, logId: string): Prom
     });
     return undefined;
   });
-  return other ? joinLog(context, other, found, signal) : { registered: true };
+  return other
+    ? joinLog(context, other, { ...found, storageDestinationId: destinationId }, signal)
+    : { registered: true };
 }
 
 /** What will not pass by itself, as a sentence; all else goes on. */
@@ -80,7 +82,7 @@ async function insertLog(
   transaction: Transaction,
   { organizationId, destinationId }: Place,
   logId: string,
-  { manifest: { body, envelope }, coveredThrough }: FoundLog,
+  { manifest: { body, envelope }, coveredThrough }: Pick<FoundLog, 'manifest' | 'coveredThrough'>,
 ): Promise<{ row: LogRow; isNew: boolean }> {
   const { projects, keys, platform } = context.backups;
   const project = await projects.adopt(transaction, organizationId, body.database);
@@ -100,6 +102,7 @@ async function insertLog(
     manifestWritten: true,
     startedFrom: body.from,
     coveredThrough,
+    joined: (body.joined ?? []).map((taken) => ({ ...taken, storageDestinationId: destinationId })),
     createdAt: now,
     updatedAt: now,
   });

@@ -1,10 +1,12 @@
 import {
   type BlobStore,
+  type KeyRing,
   logIdOfKey,
   logManifestKey,
   logSegmentStart,
   logSegmentsPrefix,
   logsPrefix,
+  openLogManifest,
 } from '@holdfast/engine';
 import type { TaskResult, TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -35,7 +37,7 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
       keys.ring(transaction, organizationId),
     );
     const place = { organizationId, destinationId: destination.id, store, ring, signal };
-    for (const logId of await logsIn(store, signal)) {
+    for (const logId of await originalsLast(store, ring, await logsIn(store, signal), signal)) {
       const known = await platform.database.system((transaction) => pitrStore.findByLog(transaction, logId));
       if (known) {
         if (known.organizationId === organizationId && known.storageDestinationId !== destination.id)
@@ -110,6 +112,22 @@ async function findLost(context: PitrContext, row: LogRow, store: BlobStore, sig
 }
 
 const sequencesOf = (segments: readonly { sequence: number }[]) => segments.map(({ sequence }) => sequence);
+
+/** Whose time was taken into another one that lies here comes behind that one, and adds nothing then. */
+async function originalsLast(
+  store: BlobStore,
+  ring: KeyRing,
+  logIds: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const taken = new Set<string>();
+  for (const logId of logIds) {
+    // What cannot be opened is told when its turn comes.
+    const manifest = await openLogManifest(store, logId, ring, { signal }).catch(() => undefined);
+    for (const { logId: original } of manifest?.body.joined ?? []) taken.add(original);
+  }
+  return [...logIds.filter((logId) => !taken.has(logId)), ...logIds.filter((logId) => taken.has(logId))];
+}
 
 /** Those with a manifest. The one that reaches furthest comes first: of several of one database the others are joined to it. */
 async function logsIn(store: BlobStore, signal: AbortSignal): Promise<string[]> {

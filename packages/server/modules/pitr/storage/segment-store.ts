@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { encodeJson } from '../../../platform/database/json.ts';
 import { and, eq } from '../../../platform/database/orm.ts';
 import { pitrSegments, type StoredGap } from '../tables.ts';
 
@@ -21,6 +22,13 @@ export const segmentStore = {
       [logId],
     );
     return rows.map((row) => ({ ...row, isLost: row.isLost === true }));
+  },
+
+  /** Whether the time of a log was taken into another one; the transaction spans organizations. */
+  async isTaken({ client }: Transaction, logId: string): Promise<boolean> {
+    const taken = encodeJson([{ logId }]);
+    const { rowCount } = await client.query('select 1 from pitr_logs where joined @> $1::jsonb', [taken]);
+    return rowCount !== 0;
   },
 
   /** What was captured, oldest first, and the gaps that it tells of; repairs are left out. */

@@ -26,6 +26,9 @@ export async function removeLog(context: PitrContext, job: Job): Promise<void> {
 async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
   const { organizationId, storageDestinationId, logId } = job.data;
   const { database, log } = context.backups.platform;
+  const known = await database.system((transaction) => pitrStore.findByLog(transaction, logId));
+  // An original whose time was taken in here, which another organization has found for itself.
+  if (known && known.organizationId !== organizationId) return;
   const found = await database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.findByLog(transaction, logId);
     // A log that was moved and moved back lives here again.

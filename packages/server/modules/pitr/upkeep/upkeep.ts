@@ -17,7 +17,7 @@ import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { admitTasks, requestRescan, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog, isOpen, isReachable } from '../coverage.ts';
-import { deleteLogOf } from '../disable-pitr.ts';
+import { deleteLogOf, removeOriginals } from '../disable-pitr.ts';
 import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
 import { openLog } from '../log-access.ts';
@@ -194,7 +194,9 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   const chain = await context.chains.openChainOf(organizationId, kept.id, signal);
   await chain.close();
   if (!(await removeSegments(context, row, kept.snapshotTime, signal))) return;
-  const outdated = coverage.bases.filter((base) => base.snapshotTime < kept.snapshotTime && base.trigger === 'pitr');
+  const outdated = [...coverage.bases, ...coverage.others]
+    .filter((base) => base.snapshotTime < kept.snapshotTime && base.trigger === 'pitr')
+    .toSorted((left, right) => (left.snapshotTime < right.snapshotTime ? -1 : 1));
   // Newest first: what builds on another goes before it.
   for (const { id } of outdated.toReversed()) {
     await database.tenant(organizationId, async (transaction) => {
@@ -281,8 +283,10 @@ async function removeSegments(
     }
     await database.tenant(row.organizationId, async (transaction) => {
       const current = await pitrStore.lock(transaction, row.organizationId, row.projectId);
-      if (current?.logId === row.logId && current.startedFrom < through)
-        await pitrStore.update(transaction, row.organizationId, row.projectId, { startedFrom: through });
+      if (current?.logId !== row.logId || current.startedFrom >= through) return;
+      const joined = current.joined.filter((taken) => taken.through > through);
+      await pitrStore.update(transaction, row.organizationId, row.projectId, { startedFrom: through, joined });
+      await removeOriginals(context, transaction, current, joined);
     });
     return true;
   } finally {
