@@ -1,17 +1,10 @@
 import { expect, test } from 'vitest';
 import { encodeDocument, type JsonFields } from '../../../format/document-json.ts';
-import { emptySlices, sliceDocument } from './document-slices.ts';
 import { formatFieldPath, shapeOf } from './field-paths.ts';
-
-function contentOf(fields: JsonFields): Buffer {
-  const bytes = Buffer.from(encodeDocument({ name: 'p/documents/a/b', fields }));
-  const slices = emptySlices();
-  sliceDocument(bytes, 0, bytes.length, slices);
-  return bytes.subarray(slices.contentStart, slices.contentEnd);
-}
+import { contentOf } from './merge-masks.ts';
 
 test('maps are entered; arrays, scalars, vectors and empty maps are leaves; odd names are quoted', () => {
-  const content = contentOf({
+  const fields: JsonFields = {
     plain: { integerValue: '1' },
     map: {
       mapValue: {
@@ -23,7 +16,8 @@ test('maps are entered; arrays, scalars, vectors and empty maps are leaves; odd 
     vector: { mapValue: { fields: { __type__: { stringValue: '__vector__' }, value: { arrayValue: {} } } } },
     '`tick\\': { nullValue: null },
     '1st': { nullValue: null },
-  });
+  };
+  const content = contentOf(Buffer.from(encodeDocument({ name: 'p/documents/a/b', fields })));
   const { leaves, maps } = shapeOf(content);
   expect(leaves.map((leaf) => formatFieldPath(leaf.segments)).sort()).toEqual(
     ['plain', 'map.`a.b`', 'map.deep.x', 'empty', 'list', 'vector', '`\\`tick\\\\`', '`1st`'].sort(),

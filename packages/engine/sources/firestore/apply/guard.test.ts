@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { decodeDocument } from '../../../format/document-json.ts';
+import { decodeDocument, type JsonValue } from '../../../format/document-json.ts';
 import {
   type GuardedBatch,
   instantToParts,
@@ -191,6 +191,31 @@ test('a stop ends it gently: what was sent is told, and nothing is sent afterwar
   expect(result.written).toBe(stored);
   expect(guard.outcomes.length).toBe(stored);
   expect(stored).toBeLessThan(20_000);
+});
+
+test('a merge over documents that somebody changed meanwhile merges into what is there then', async () => {
+  const connected = fresh();
+  const map = (inner: Record<string, JsonValue>) => ({ mapValue: { fields: inner } });
+  const one = { integerValue: '1' };
+  const numbers = { arrayValue: { values: [{ doubleValue: 1 }] } };
+  const vector = map({ __type__: { stringValue: '__vector__' }, value: numbers });
+  const records = (first: JsonValue, second: JsonValue) =>
+    [first, second].map((m, index) => ({ path: `c/${index}`, fields: { m } }));
+  await write(connected, records(one, map({ a: one })));
+  const expected = [...(await versions(connected)).values()];
+  let isChanged = false;
+  const guard = Object.assign(new Recorder(), {
+    beforeSend: async () => {
+      if (isChanged) return;
+      isChanged = true;
+      await write(connected, records(map({ theirs: one }), vector));
+    },
+  });
+  const coming = batchesOf(connected.source.database, records(map({}), map({ b: one })));
+  await connected.target.apply(expecting(coming, expected), { mode: 'merge', rampUp: false, guard });
+  expect(guard.mismatches).toHaveLength(2);
+  const stored = (await scanAll(connected)).map(({ body }) => decodeDocument(body).fields.m);
+  expect(stored).toEqual([map({ theirs: one }), map({ b: one })]);
 });
 
 test('the counts of a checkpoint are those of what it speaks of, however the requests overtake each other', async () => {

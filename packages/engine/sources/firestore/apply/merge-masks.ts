@@ -39,6 +39,13 @@ export async function existingFieldsFor(
   return existing;
 }
 
+/** The serialized fields of a serialized Document. */
+export function contentOf(document: Buffer): Buffer {
+  const slices = emptySlices();
+  sliceDocument(document, 0, document.length, slices);
+  return slices.joined ?? document.subarray(slices.contentStart, slices.contentEnd);
+}
+
 function pathsWithMaps(batch: RecordBatch): string[] {
   const paths: string[] = [];
   const slices = emptySlices();

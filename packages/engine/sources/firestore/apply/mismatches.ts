@@ -6,8 +6,9 @@ import { snapshotTime } from '../database-info.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { eachPath, forEachRecord } from '../scan/records.ts';
 import { grpcCode } from '../transport/status.ts';
+import { contentOf, mergeMask } from './merge-masks.ts';
 import { fail, leaveToConflict, type SendContext, skip, succeed } from './outcomes.ts';
-import type { WriteBatch } from './write-batch.ts';
+import type { OverVersion, WriteBatch } from './write-batch.ts';
 
 const mismatchCodes: ReadonlySet<number> = new Set([
   grpcCode.NOT_FOUND,
@@ -34,7 +35,7 @@ export async function resolveMismatches(
     context,
     indices.map((index) => batch.path(index)),
   );
-  const over: { index: number; expected: Version | null }[] = [];
+  const over: OverVersion[] = [];
   for (const index of indices) {
     const slot = batch.slots[index]!;
     const path = batch.path(index);
@@ -66,10 +67,21 @@ export async function resolveMismatches(
     else {
       const expected = document && versionOfDocument(document);
       context.expected[slot] = expected;
-      over.push({ index, expected });
+      over.push({ index, expected, mask: maskOver(context, batch, index, document) });
     }
   }
   return over.length > 0 ? batch.pickOver(over) : undefined;
+}
+
+/** Which fields a merge writes depends on what is there, and that is another document now. */
+function maskOver(
+  { mode }: SendContext,
+  batch: WriteBatch,
+  index: number,
+  document: Uint8Array | null,
+): Buffer | undefined {
+  if (mode !== 'merge' || batch.isDelete(index)) return undefined;
+  return mergeMask(contentOf(batch.document(index)), document === null ? undefined : contentOf(Buffer.from(document)));
 }
 
 /** Still the version that was to be replaced. */

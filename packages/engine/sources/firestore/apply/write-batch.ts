@@ -20,7 +20,7 @@ const nameTag = 0x0a;
 const preconditionTag = 0x22;
 /** current_document { exists: false } */
 const mustNotExist = Buffer.from([preconditionTag, 0x02, 0x08, 0x00]);
-const anyVersion = Buffer.alloc(0);
+const nothing = Buffer.alloc(0);
 
 export class WriteBatch {
   readonly #database: Buffer;
@@ -117,22 +117,31 @@ export class WriteBatch {
     return picked;
   }
 
-  /** The same writes, allowed over other versions than before. */
-  pickOver(writes: readonly { readonly index: number; readonly expected: Version | null }[]): WriteBatch {
+  /** The same writes, allowed over other versions than before; a merge with the mask that fits the version. */
+  pickOver(writes: readonly OverVersion[]): WriteBatch {
     const picked = this.#empty();
-    for (const { index, expected } of writes) {
+    for (const { index, expected, mask } of writes) {
       const precondition = encodePrecondition(expected);
+      const maskField = mask === undefined ? nothing : encodeMaskField(mask);
       readLength(this.#buffer, this.#starts[index]! + 1, this.#length);
       const start = endOfVarint();
-      const end = (this.#starts[index + 1] ?? this.#length) - this.#preconditionBytes[index]!;
+      const masked = (this.#starts[index + 1] ?? this.#length) - this.#preconditionBytes[index]!;
+      const end = mask === undefined ? masked : this.#endOfDocument(start);
       picked.#take(this, index);
       picked.#preconditionBytes[picked.#preconditionBytes.length - 1] = precondition.length;
       picked.#starts.pop();
-      picked.#begin(end - start + precondition.length);
+      picked.#begin(end - start + maskField.length + precondition.length);
       picked.#length += this.#buffer.copy(picked.#buffer, picked.#length, start, end);
+      picked.#length += maskField.copy(picked.#buffer, picked.#length);
       picked.#length += precondition.copy(picked.#buffer, picked.#length);
     }
     return picked;
+  }
+
+  #endOfDocument(start: number): number {
+    readTag(this.#buffer, start);
+    const length = readLength(this.#buffer, endOfVarint(), this.#length);
+    return endOfVarint() + length;
   }
 
   /** Bytes of one write, as it travels. */
@@ -208,6 +217,12 @@ export class WriteBatch {
   }
 }
 
+export interface OverVersion {
+  readonly index: number;
+  readonly expected: Version | null;
+  readonly mask?: Buffer | undefined;
+}
+
 export interface WriteShape {
   /** The version that may be written over; null: no document may exist; absent: any. */
   readonly expected?: Version | null | undefined;
@@ -229,9 +244,17 @@ export function encodeMask(fieldPaths: readonly string[]): Buffer {
   return Buffer.concat(pieces);
 }
 
+/** Write.update_mask, its tag and length included. */
+function encodeMaskField(mask: Buffer): Buffer {
+  const head = Buffer.allocUnsafe(1 + varintBytes(mask.length));
+  head[0] = maskTag;
+  writeVarint(head, 1, mask.length);
+  return Buffer.concat([head, mask]);
+}
+
 /** Write.current_document, its tag and length included; nothing when any version may be written over. */
 function encodePrecondition(expected: Version | null | undefined): Buffer {
-  if (expected === undefined) return anyVersion;
+  if (expected === undefined) return nothing;
   if (expected === null) return mustNotExist;
   const { seconds, nanos } = expected;
   const timeLength = 1 + varintBytes(seconds) + (nanos === 0 ? 0 : 1 + varintBytes(nanos));
