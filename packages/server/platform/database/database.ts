@@ -4,6 +4,7 @@ import { minuteMs, secondMs } from '../durations.ts';
 import type { Logger } from '../log.ts';
 import { Places } from '../places.ts';
 import { Problem } from '../problem.ts';
+import { corkUntilDone } from './cork.ts';
 import { Notices } from './notices.ts';
 import type { NodePgDatabase } from './orm.ts';
 import { ReadLanes } from './read-lanes.ts';
@@ -75,7 +76,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
     ...connection,
     max: options.poolSize,
     idleTimeoutMillis: 30 * secondMs,
-    // What a transaction asks first travels right behind its begin instead of waiting for the answer to it.
+    // What a transaction asks first travels with its begin instead of waiting for the answer to it.
     pipeline: true,
   } as pg.PoolConfig);
   // Whatever an organization does at once, half of the connections are for others.
@@ -135,6 +136,7 @@ async function transact<T>(
   };
   connection.on('error', onError);
   try {
+    corkUntilDone(connection.connection.stream);
     const begun = connection.query(begin);
     begun.catch(() => undefined);
     const onCommit = (action: () => void) => afterCommit.push(action);

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import { corkUntilDone } from './cork.ts';
 import type { ResultField, ResultRow, Statement } from './statement.ts';
 
 const lanesMax = 4;
@@ -189,19 +190,6 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
   handleError(error: Error): void {
     this.#reject(error);
   }
-}
-
-const corked = new WeakSet<Duplex>();
-
-/** Until everything that runs in this go has asked what it wants to ask. */
-function corkUntilDone(stream: Duplex): void {
-  if (corked.has(stream)) return;
-  corked.add(stream);
-  stream.cork();
-  process.nextTick(() => {
-    corked.delete(stream);
-    stream.uncork();
-  });
 }
 
 function asText(value: unknown): string | null {

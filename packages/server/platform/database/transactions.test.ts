@@ -1,8 +1,9 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 import { queueSessionOptions } from '../queue.ts';
-import type { Transaction } from './database.ts';
+import { connectDatabase, type Transaction } from './database.ts';
 import { functionCall } from './statement.ts';
 import { outboxEvents } from './tables.ts';
 import { TaskLocks } from './task-locks.ts';
@@ -58,6 +59,32 @@ test('a transaction inside a transaction is refused, because each could wait for
   const { database } = app.platform;
   const nested = database.system(() => database.system(async () => 1));
   await expect(nested).rejects.toThrow('inside another');
+});
+
+test('a transaction of one statement is two writes to the database: its begin leaves with what it asks first', async () => {
+  const database = connectDatabase({ url: app.databaseUrl, poolSize: 1, log: app.platform.log });
+  await database.system(({ client }) => client.query('select 1'));
+  const written: { socket: Socket; text: string }[] = [];
+  const note = (socket: Socket, chunks: Buffer[]) => written.push({ socket, text: Buffer.concat(chunks).toString() });
+  const { _write, _writev } = Socket.prototype;
+  const single = vi.spyOn(Socket.prototype, '_write').mockImplementation(function (this: Socket, chunk, ...rest) {
+    note(this, [Buffer.from(chunk)]);
+    return _write.call(this, chunk, ...rest);
+  });
+  const several = vi.spyOn(Socket.prototype, '_writev').mockImplementation(function (this: Socket, chunks, done) {
+    note(
+      this,
+      chunks.map(({ chunk }) => Buffer.from(chunk)),
+    );
+    return _writev?.call(this, chunks, done);
+  });
+  await database.system(({ client }) => client.query('select 4711'));
+  single.mockRestore();
+  several.mockRestore();
+  await database.close();
+  const own = written.find(({ text }) => text.includes('4711'))?.socket;
+  const texts = written.filter(({ socket }) => socket === own).map(({ text }) => text);
+  expect(texts).toEqual([expect.stringMatching(/begin;.*4711/s), expect.stringContaining('commit')]);
 });
 
 test('no statement, no wait for a lock and no idle transaction lasts for ever, whoever asks', async () => {
