@@ -299,7 +299,7 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
 
     test('a place says beforehand whether it takes locks, and what to do where it does not', async () => {
       const { lockable, unlockable } = candidate;
-      const lock = { mode: 'governance' as const, retainUntil: new Date(Date.now() + 1000) };
+      const lock = { mode: 'governance' as const, retainUntil: new Date(Date.now() + 60_000) };
       expect(lockable ?? unlockable).toBeDefined();
       if (lockable) {
         expect(await lockable.lockAbility()).toEqual({ canLock: true });

@@ -22,8 +22,18 @@ export function hmac(key: string | Buffer, data: string): Buffer {
   return createHmac('sha256', key).update(data).digest();
 }
 
+const signingKeysMax = 1000;
+const signingKeys = new Map<string, Buffer>();
+
+/** The same all day for each region and secret, and asked for with every request. */
 export function signingKey(secretAccessKey: string, scope: CredentialScope): Buffer {
-  return hmac(hmac(hmac(hmac(`AWS4${secretAccessKey}`, scope.date), scope.region), 's3'), 'aws4_request');
+  const name = JSON.stringify([secretAccessKey, scope.date, scope.region]);
+  const known = signingKeys.get(name);
+  if (known) return known;
+  if (signingKeys.size >= signingKeysMax) signingKeys.clear();
+  const key = hmac(hmac(hmac(hmac(`AWS4${secretAccessKey}`, scope.date), scope.region), 's3'), 'aws4_request');
+  signingKeys.set(name, key);
+  return key;
 }
 
 export function scopeText(scope: CredentialScope): string {
