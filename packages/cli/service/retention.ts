@@ -19,10 +19,10 @@ function previewCommand(): Command {
           const params = { scheduleId: await scheduleIdOf(client, reference) };
           const entries = client.paginate('previewRetention', { params, query: { limit: pageSize(options.limit) } });
           await printList('backups', entries, options, {
-            head: ['BACKUP', 'COMPLETED', 'TYPE', 'KEPT BY', 'GOES'],
+            head: ['BACKUP', 'COUNTS FROM', 'TYPE', 'KEPT BY', 'GOES'],
             row: (entry) => [
               entry.backupId,
-              entry.completedAt,
+              entry.countsFrom,
               entry.type,
               entry.keptBy.map(({ rule }) => rule).join(', ') || 'nothing',
               entry.removedAt ?? '',

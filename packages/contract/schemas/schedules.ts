@@ -210,6 +210,9 @@ export const retentionPreviewEntry = z
   .object({
     backupId: identifier('bkp'),
     completedAt: timestamp(),
+    countsFrom: timestamp().describe(
+      'What its age is counted from: its completion; of a merged one the completion of the backup that it stands for.',
+    ),
     type: z.enum(['full', 'incremental', 'synthetic']),
     keptBy: z
       .array(z.object({ rule: z.enum(keepers), detail: text({ max: 500 }).nullable() }))

@@ -163,6 +163,7 @@ export const schedules = {
   turnOff: 'Turn off',
   turnOn: 'Turn on',
   retention: 'What is kept, and why',
+  mergedOn: (when: string) => `merged ${when}`,
   goes: (when: string) => `goes ${when}`,
   keepers: {
     retention: 'its days are not over',

@@ -34,6 +34,7 @@ function present(state: LoadedState, verdict: Verdict): PreviewEntry {
   return {
     backupId: verdict.id,
     completedAt: candidate.completedAt.toISOString(),
+    countsFrom: candidate.countsFrom.toISOString(),
     type: candidate.type,
     keptBy: verdict.keptBy.map((reason) => ({
       rule: contractNames[reason],

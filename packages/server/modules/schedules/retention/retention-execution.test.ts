@@ -111,7 +111,8 @@ describe('a chain', () => {
       bench.app.clock.advance(60_000);
     }
     const [last, middle, base] = await idsOf(schedule);
-    expect((await bench.get(`/backups/${last}`)).parentId).toBe(middle);
+    const { parentId, completedAt: lastCompletedAt } = await bench.get(`/backups/${last}`);
+    expect(parentId).toBe(middle);
     const shown: { keptBy: { rule: string }[]; removedAt: string | null }[] = await preview(schedule);
     expect(shown.map(({ keptBy }) => keptBy.at(-1)!.rule)).toEqual(['newest_good', 'dependency', 'dependency']);
     // What is kept for others alone has no end that is known.
@@ -130,6 +131,9 @@ describe('a chain', () => {
       await expect.poll(async () => (await folders()).has(id), patience).toBe(false);
     const kept = (await preview(schedule)).find(({ backupId }: { backupId: string }) => backupId === merged.id);
     expect(kept.keptBy.map(({ rule }: { rule: string }) => rule)).toContain('monthly');
+    // It is named by the moment it holds, and not by the day on which it was merged.
+    expect(kept).toMatchObject({ countsFrom: lastCompletedAt, completedAt: merged.completedAt });
+    expect(Date.parse(kept.completedAt) - Date.parse(kept.countsFrom)).toBeGreaterThan(39 * dayMs);
     await clearAway(schedule);
   });
 });

@@ -187,9 +187,11 @@ function Retention({ scheduleId }: { scheduleId: string }) {
             className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-2 text-table last:border-b-0"
           >
             <TextLink to={paths.backup(entry.backupId)}>
-              <Time at={entry.completedAt} as="near" />
+              <Time at={entry.countsFrom} as="near" />
             </TextLink>
-            {entry.type === 'synthetic' && <span className="text-ink3">{t.backups.types.synthetic}</span>}
+            {entry.type === 'synthetic' && (
+              <span className="text-ink3">{t.schedules.mergedOn(formatDateTime(entry.completedAt, zone))}</span>
+            )}
             <span className="text-ink2">
               {entry.keptBy.map(({ rule }) => t.schedules.keepers[rule] ?? rule).join(', ')}
             </span>
