@@ -46,9 +46,25 @@ const settings = z
   })
   .meta({ id: 'OrganizationSettings', description: 'Settings of an organization.' });
 
-export const subscription = z
+const subscription = z
   .object({ plan: z.enum(plans), status: z.enum(['active']), billingCycle: z.enum(['monthly', 'yearly']) })
   .meta({ id: 'Subscription', description: 'What the organization has subscribed to.' });
+
+export const subscriptionDetail = subscription
+  .extend({
+    plans: z
+      .array(
+        z.object({
+          plan: z.enum(plans),
+          auditLogDays: count().describe('So long entries of the audit log are kept.'),
+          ownEncryptionKey: z.boolean().describe("Whether a key of the customer's own can be set, and keys rotated."),
+        }),
+      )
+      .max(plans.length)
+      .describe('What each plan gives, the lowest first. Nothing else depends on the plan.'),
+    changedBy: z.enum(['owner', 'operator']).describe('Who may choose another plan in this installation.'),
+  })
+  .meta({ id: 'SubscriptionDetail', description: 'What the organization has subscribed to, and what that decides.' });
 
 export const createdOrganization = z
   .object({ id: identifier('org'), name: text({ max: 100 }), slug, ownerId: identifier('usr'), createdAt: timestamp() })

@@ -13,6 +13,7 @@ import { auditHandlers } from './routes.ts';
 export { type AuditEntry, AuditLog, type AuditNote, actorOf, systemActor } from './audit-log.ts';
 export { chainStart, hashRow } from './chain-hash.ts';
 export { createLocator } from './location.ts';
+export { keptDaysOf } from './retention.ts';
 
 const retentionEveryMs = hourMs;
 

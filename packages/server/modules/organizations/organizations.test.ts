@@ -142,7 +142,22 @@ describe('settings and subscription', () => {
     const { id, owner } = await foundOrganization(app);
     const call = { token: owner.token, organizationId: id };
     const changed = await app.request('PUT', `${current}/subscription`, { ...call, body: { plan: 'starter' } });
-    expect(changed.body.data).toEqual({ plan: 'starter', status: 'active', billingCycle: 'monthly' });
+    expect(changed.body.data).toEqual({
+      plan: 'starter',
+      status: 'active',
+      billingCycle: 'monthly',
+      changedBy: 'owner',
+      plans: [
+        { plan: 'starter', auditLogDays: 30, ownEncryptionKey: false },
+        { plan: 'professional', auditLogDays: 90, ownEncryptionKey: false },
+        { plan: 'enterprise', auditLogDays: 365, ownEncryptionKey: true },
+      ],
+    });
+    expect((await app.request('GET', current, call)).body.data.subscription).toEqual({
+      plan: 'starter',
+      status: 'active',
+      billingCycle: 'monthly',
+    });
     const refused = await app.request('POST', `${current}/encryption-key/rotate`, call);
     expect([refused.status, refused.body.error.details]).toEqual([
       403,

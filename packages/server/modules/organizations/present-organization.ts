@@ -1,4 +1,6 @@
-import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
+import { type DataOf, type ItemOf, type Operations, operations, planAtLeast, plans } from '@holdfast/contract';
+import type { Config } from '../../config.ts';
+import { keptDaysOf } from '../audit/index.ts';
 import type { MemberRow } from './members/member-store.ts';
 import type { OrganizationRow } from './organization-store.ts';
 import type { Role } from './tables.ts';
@@ -45,8 +47,24 @@ export function presentUpdated(row: OrganizationRow): DataOf<Operations['updateO
   return { id: row.id, name: row.name, settings: presentSettings(row), updatedAt: row.updatedAt.toISOString() };
 }
 
-export function presentSubscription(row: OrganizationRow): DataOf<Operations['getSubscription']> {
+function presentSubscription(row: OrganizationRow): DataOf<Operations['getOrganization']>['subscription'] {
   return { plan: row.plan, status: 'active', billingCycle: row.billingCycle };
+}
+
+/** With what the plans of this installation decide. */
+export function presentSubscriptionDetail(
+  row: OrganizationRow,
+  config: Pick<Config, 'AUDIT_RETENTION_DAYS' | 'PLAN_CHANGES'>,
+): DataOf<Operations['getSubscription']> {
+  return {
+    ...presentSubscription(row),
+    plans: plans.map((plan) => ({
+      plan,
+      auditLogDays: keptDaysOf(plan, config.AUDIT_RETENTION_DAYS),
+      ownEncryptionKey: planAtLeast(plan, operations.setEncryptionKey.plan),
+    })),
+    changedBy: config.PLAN_CHANGES === 'operator' ? 'operator' : 'owner',
+  };
 }
 
 function presentSettings(row: OrganizationRow): DataOf<Operations['getOrganization']>['settings'] {

@@ -32,7 +32,7 @@ import {
 import { removeMember } from './members/remove-member.ts';
 import { updateMember } from './members/update-member.ts';
 import { findOrganization } from './organization-store.ts';
-import { organizationEtag, presentCreated, presentSubscription, presentUpdated } from './present-organization.ts';
+import { organizationEtag, presentCreated, presentSubscriptionDetail, presentUpdated } from './present-organization.ts';
 import { createServiceAccount } from './service-account/create-service-account.ts';
 import { deleteServiceAccount, requireServiceAccount } from './service-account/delete-service-account.ts';
 import { rotateServiceAccount } from './service-account/rotate-service-account.ts';
@@ -88,11 +88,11 @@ function subscriptionHandlers(context: InvitationsContext): Handlers {
         findOrganization(transaction, organization.id),
       );
       if (!row) throw organizationNotFound();
-      return { data: presentSubscription(row), etag: organizationEtag(row) };
+      return { data: presentSubscriptionDetail(row, context.config), etag: organizationEtag(row) };
     },
     updateSubscription: async (call) => {
       const row = await updateSubscription(context, call.organization.id, call, call.body);
-      return { data: presentSubscription(row), etag: organizationEtag(row) };
+      return { data: presentSubscriptionDetail(row, context.config), etag: organizationEtag(row) };
     },
   };
 }
