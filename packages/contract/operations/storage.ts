@@ -10,6 +10,7 @@ import {
   orphan,
   purgeStorageRequest,
   storageDestination,
+  storageProject,
   storageTask,
   storageTest,
   updateStorageRequest,
@@ -74,6 +75,20 @@ export const getStorageDestination = operation({
   params,
   success: ok(storageDestination),
   etag: true,
+  errors: [notFound],
+});
+
+export const listStorageProjects = operation({
+  id: 'listStorageProjects',
+  method: 'GET',
+  path: api('/storage-destinations/{storageDestinationId}/projects'),
+  tag,
+  summary: 'List what a storage destination holds, by project',
+  description: 'Backups and captured logs of each project that has something there, the largest first.',
+  access: reads,
+  params,
+  query: pageQuery,
+  success: list(storageProject),
   errors: [notFound],
 });
 

@@ -39,31 +39,6 @@ export const storageDestinationSummary = z
   .object({ id: identifier('dst'), name: text({ max: 100 }), type: z.enum(storageTypes) })
   .meta({ id: 'StorageDestinationSummary', description: 'Where a backup lies.' });
 
-export const storageDestination = z
-  .object({
-    id: identifier('dst'),
-    name: text({ max: 100 }),
-    type: z.enum(storageTypes),
-    bucket: text({ max: 222 }).nullable().describe('Null for a local folder.'),
-    region: text({ max: 64 }).nullable(),
-    endpoint: text({ max: 2048 }).nullable(),
-    prefix: text({ max: 500 }),
-    path: text({ max: 1000 }).nullable().describe('The folder of a local destination.'),
-    forcePathStyle: z.boolean(),
-    objectLock: objectLock.nullable(),
-    status: z.enum(['connected', 'error']),
-    error: jobError.nullable(),
-    lastCheckedAt: timestamp().nullable(),
-    isDefault: z.boolean().describe('Whether backups go there that name no destination.'),
-    usage: z.object({ backups: count(), bytes: bytes() }),
-    createdAt: timestamp(),
-    updatedAt: timestamp(),
-  })
-  .meta({
-    id: 'StorageDestination',
-    description: 'A place for backups that belongs to the customer. Credentials are never shown.',
-  });
-
 export const storageTestSteps = ['connect', 'write', 'read', 'range', 'list', 'delete', 'objectLock'] as const;
 
 export const storageTest = z
@@ -79,12 +54,64 @@ export const storageTest = z
         }),
       )
       .max(20),
+    keepsVersions: z
+      .boolean()
+      .nullable()
+      .describe(
+        'Whether the bucket keeps what is deleted as hidden versions, as far as the credentials may ask; null for a folder, and where the test did not come so far.',
+      ),
   })
   .meta({
     id: 'StorageTest',
     description:
       'What happened when a probe object was written, read, listed and deleted, and whether the bucket can lock objects if the destination asks for it.',
   });
+
+export const storageDestination = z
+  .object({
+    id: identifier('dst'),
+    name: text({ max: 100 }),
+    type: z.enum(storageTypes),
+    bucket: text({ max: 222 }).nullable().describe('Null for a local folder.'),
+    region: text({ max: 64 }).nullable(),
+    endpoint: text({ max: 2048 }).nullable(),
+    prefix: text({ max: 500 }),
+    path: text({ max: 1000 }).nullable().describe('The folder of a local destination.'),
+    forcePathStyle: z.boolean(),
+    objectLock: objectLock.nullable(),
+    status: z.enum(['connected', 'error']),
+    error: jobError.nullable(),
+    lastCheckedAt: timestamp().nullable(),
+    lastTest: storageTest
+      .extend({ at: timestamp() })
+      .nullable()
+      .describe(
+        'The last test with its steps: asked for, or made when the destination was added, changed or in error.',
+      ),
+    isDefault: z.boolean().describe('Whether backups go there that name no destination.'),
+    usage: z.object({ backups: count(), bytes: bytes() }),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  })
+  .meta({
+    id: 'StorageDestination',
+    description: 'A place for backups that belongs to the customer. Credentials are never shown.',
+  });
+
+export const storageProject = z
+  .object({
+    projectId: identifier('prj'),
+    name: text({ max: 100 }).nullable().describe('Null for a project that is not known here.'),
+    isConnected: z.boolean().describe('False once it is disconnected: nothing new comes, what lies there stays.'),
+    backups: count().describe('Completed backups with a copy there.'),
+    bytes: bytes(),
+    newestBackupAt: timestamp().nullable().describe('When the newest of them was completed.'),
+    log: z
+      .object({ enabled: z.boolean(), segments: count(), bytes: bytes(), coveredThrough: timestamp() })
+      .nullable()
+      .describe('The log of point-in-time recovery, when it lies there.'),
+  })
+  .meta({ id: 'StorageProject', description: 'What a destination holds of one project.' });
 
 export const availableBucket = z
   .object({ name: text({ max: 222 }), region: text({ max: 64 }).nullable(), createdAt: timestamp().nullable() })

@@ -107,6 +107,8 @@ export interface DeleteOptions extends CallOptions {
 export interface Removal {
   /** The bucket keeps versions: what was removed is hidden, not gone. */
   readonly versionsKept: boolean;
+  /** Whether the bucket keeps versions at all, as far as the credentials may ask. Absent where there are no buckets. */
+  readonly bucketKeepsVersions?: boolean;
 }
 
 export interface ObjectLock {

@@ -8,6 +8,8 @@ export interface ProbeStep {
   ok: boolean;
   durationMs: number;
   error: EngineError | undefined;
+  /** Told by the removal, of a bucket: whether what is removed there stays as a hidden version. */
+  bucketKeepsVersions?: boolean;
 }
 
 /** Objects that only live for a moment. */
@@ -27,19 +29,25 @@ export async function probeStore(
   let options: CallOptions = given;
   const key = `${probePrefix}${randomUUID()}`;
   const bytes = new Uint8Array(randomBytes(probeBytes));
+  let removal: Pick<ProbeStep, 'bucketKeepsVersions'> = {};
   const work: Work[] = [
     ['write', async () => void (await store.put(key, bytes, { ...options, ifAbsent: true }))],
     ['read', async () => expectBytes(await store.get(key, options), bytes)],
     ['range', async () => expectBytes(await store.getRange(key, 1000, 5000, options), bytes.subarray(1000, 6000))],
     ['list', () => expectListed(store, key, options)],
-    ['delete', () => remove(store, key, options)],
+    [
+      'delete',
+      async () => {
+        removal = await remove(store, key, options);
+      },
+    ],
     ...(locks ? [['objectLock', () => expectLocks(store, options)] satisfies Work] : []),
   ];
   const steps: ProbeStep[] = [];
   for (const [name, run] of work) {
     if (signalOf) options = { ...given, signal: signalOf() };
     const step = await timed(name, run);
-    steps.push(step);
+    steps.push(name === 'delete' ? { ...step, ...removal } : step);
     if (step.ok) continue;
     if (name === 'read' || name === 'range' || name === 'list')
       await store.delete([key], { ...options, purge: true }).catch(() => {});
@@ -111,8 +119,13 @@ async function expectLocks(store: BlobStore, options: CallOptions): Promise<void
   throw new EngineError('VALIDATION_ERROR', ability.reason, { details: { code: 'OBJECT_LOCK_UNAVAILABLE' } });
 }
 
-async function remove(store: BlobStore, key: string, options: CallOptions): Promise<void> {
-  await store.delete([key], { ...options, purge: true });
+async function remove(
+  store: BlobStore,
+  key: string,
+  options: CallOptions,
+): Promise<Pick<ProbeStep, 'bucketKeepsVersions'>> {
+  const { bucketKeepsVersions } = await store.delete([key], { ...options, purge: true });
   if (await store.head(key, options))
     throw new EngineError('STORAGE_PERMISSION_DENIED', 'The probe object is still there after its removal.');
+  return bucketKeepsVersions === undefined ? {} : { bucketKeepsVersions };
 }

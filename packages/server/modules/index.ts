@@ -65,6 +65,7 @@ import {
   purgeLogsHook,
   requireOtherBases,
   rewrapLogs,
+  storageContents,
   withLogs,
 } from './pitr/index.ts';
 import { countProjects, createProjectsModule, dropConsentOf, projectStore, SourceOpener } from './projects/index.ts';
@@ -255,6 +256,7 @@ export function composeModules(platform: Platform): Composition {
     defaults: { ...defaultStorage, set: organizations.setDefaultStorage },
     dependents: {
       usage: storageUsage,
+      contents: storageContents,
       users: async (transaction, organizationId, destinationId) => [
         ...(await usersOfDestination(transaction, organizationId, destinationId)),
         ...(await scheduleStore.usersOfDestination(transaction, organizationId, destinationId)),

@@ -32,6 +32,18 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     await shop.close();
   });
 
+  const nobodyAnswered = {
+    code: 'STORAGE_UNAVAILABLE',
+    message: 'Nobody answered.',
+    retryable: true,
+    advice: 'Test it.',
+  };
+  const setStorage = (status: string, error: object | null) =>
+    change('update storage_destinations set status = $1, error = $2 where id = $3', [
+      status,
+      error,
+      shop.destinationId,
+    ]);
   const row = () => owner.page.getByRole('row').filter({ hasText: 'Nightly' });
   const schedules = () => owner.page.goto(`/o/${shop.slug}/schedules`);
 
@@ -50,18 +62,7 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     expect(await page.getByText('On', { exact: true }).count()).toBe(0);
     await connect('connected');
 
-    const store = (status: string, error: object | null) =>
-      change('update storage_destinations set status = $1, error = $2 where id = $3', [
-        status,
-        error,
-        shop.destinationId,
-      ]);
-    await store('error', {
-      code: 'STORAGE_UNAVAILABLE',
-      message: 'Nobody answered.',
-      retryable: true,
-      advice: 'Test it.',
-    });
+    await setStorage('error', nobodyAnswered);
     await page.goto(`/o/${shop.slug}`);
     await page.getByText('Cannot run', { exact: true }).first().waitFor();
     await schedules();
@@ -69,7 +70,7 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     await row().getByRole('link', { name: 'Nightly' }).click();
     await page.getByText('It cannot run: Folder does not work. Nobody answered.').waitFor();
     await page.getByRole('link', { name: 'Look at Folder' }).waitFor();
-    await store('connected', null);
+    await setStorage('connected', null);
     await page.reload();
     await page.getByText('On', { exact: true }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
@@ -132,6 +133,35 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     expect(await page.evaluate(beyond)).toBe(0);
     await merge.getByRole('link').first().click();
     await page.getByText(/Synthetic of Shop · By hand · merged Today/).waitFor();
+  });
+
+  test('a destination says what lies in it, who writes there and how its last test went, and what to do while it is away', async () => {
+    const { page } = owner;
+    await call('POST', `/storage-destinations/${shop.destinationId}/test`);
+    await goInside(page, shop.slug, `/storage/${shop.destinationId}`);
+    const inside = page.getByRole('list', { name: 'What lies in it' });
+    await inside.getByRole('link', { name: 'Shop' }).waitFor();
+    await inside.getByRole('link', { name: /^\d+ backups$/ }).waitFor();
+    await inside.getByText('Written by').getByRole('link', { name: 'Nightly' }).waitFor();
+    await page.getByText(/^tested just now/).waitFor();
+    await page.getByText('Read a range').waitFor();
+    expect(await page.getByRole('heading', { name: 'While it does not work' }).count()).toBe(0);
+    await setStorage('error', nobodyAnswered);
+    await page.reload();
+    await page.getByRole('heading', { name: 'While it does not work' }).waitFor();
+    await page.getByText('New backups of Shop do not get there.').waitFor();
+    await page.getByText(/What has a copy elsewhere is restored from there/).waitFor();
+    await setStorage('connected', null);
+  });
+
+  test('a plan says what it decides and what of that is used', async () => {
+    const { page } = owner;
+    await goInside(page, shop.slug, '/settings?tab=plan');
+    const given = page.getByRole('table', { name: 'What a plan gives' });
+    await given.getByRole('row', { name: 'Starter kept 30 days no' }).waitFor();
+    await given.getByRole('row', { name: 'Enterprise yours kept 365 days yes' }).waitFor();
+    await page.getByText(/has no limit by plan/).waitFor();
+    await page.getByText("Not in use: backups are sealed with this installation's key").waitFor();
   });
 
   test('the log names the schedule that was changed, with its project, and the project of a backup that went', async () => {

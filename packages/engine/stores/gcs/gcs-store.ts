@@ -155,7 +155,7 @@ export class GcsAttempts implements AttemptStore {
           if (!(await this.#remove(key, generation, signal))) kept.add(key);
     });
     if (kept.size > 0) throw locked(this.location, [...kept].sort());
-    return { versionsKept: keepsVersions && !purge };
+    return { versionsKept: keepsVersions && !purge, bucketKeepsVersions: keepsVersions };
   }
 
   async *listHidden(prefix: string, options: ListOptions = {}): AsyncGenerator<HiddenObject> {

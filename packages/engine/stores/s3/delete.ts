@@ -36,7 +36,7 @@ export async function removeObjects(
     for (const { Key } of remaining) refused.add(store.keyOf(Key ?? ''));
   }
   if (refused.size > 0) throw locked(store.location, [...refused].sort());
-  return { versionsKept: keepsVersions && !purge };
+  return { versionsKept: keepsVersions && !purge, bucketKeepsVersions: keepsVersions };
 }
 
 async function bucketKeepsVersions(store: S3Bucket, signal: AbortSignal | undefined): Promise<boolean> {

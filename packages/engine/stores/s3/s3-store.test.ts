@@ -165,14 +165,14 @@ describe('an S3 store', () => {
         .keys.get('a')
         ?.map((version) => version.isDeleteMarker);
     await store.put('a', bytes);
-    expect(await store.delete(['a'])).toEqual({ versionsKept: true });
+    expect(await store.delete(['a'])).toEqual({ versionsKept: true, bucketKeepsVersions: true });
     expect(await store.head('a')).toBeUndefined();
     expect(versions()).toHaveLength(2);
-    expect(await store.delete(['a'], { purge: true })).toEqual({ versionsKept: false });
+    expect(await store.delete(['a'], { purge: true })).toEqual({ versionsKept: false, bucketKeepsVersions: true });
     expect(versions() ?? []).toEqual([]);
     const plain = createS3Store(options());
     await plain.put('a', bytes);
-    expect(await plain.delete(['a'])).toEqual({ versionsKept: false });
+    expect(await plain.delete(['a'])).toEqual({ versionsKept: false, bucketKeepsVersions: false });
   });
 
   test('large objects go up in parts, and a lost answer to the last request is found out', async () => {

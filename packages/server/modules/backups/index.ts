@@ -79,6 +79,7 @@ export {
 export { ofScheduleStore } from './summaries/of-schedule-store.ts';
 export { type RetentionCandidate, retentionStore, type Verification } from './summaries/retention-store.ts';
 export {
+  backupsByProject,
   bytesPerDocument,
   heldBackup,
   organizationTotals,

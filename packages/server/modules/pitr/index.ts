@@ -28,6 +28,7 @@ export { basesNeeded, requireOtherBases } from './past/only-bases.ts';
 export { pitrStore } from './pitr-store.ts';
 export { withLogs } from './storage/log-tasks.ts';
 export { purgeLogsHook } from './storage/purge-logs.ts';
+export { storageContents } from './storage/storage-contents.ts';
 
 /** Point-in-time recovery: capture under leases, the log in the customer's storage, and every view of the past on top. */
 export function createPitrModule(context: PitrContext): Module {

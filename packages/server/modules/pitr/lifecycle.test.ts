@@ -66,6 +66,15 @@ test('a lease whose holder has died is taken within 30 s under a new epoch, and 
     if (index > 0) expect(row.covered_from >= rows[index - 1].covered_through).toBe(true);
 });
 
+test('a destination tells of the logs in it', async () => {
+  const rows = await call('GET', `/storage-destinations/${bench.shop.destinationId}/projects`);
+  const { log } = rows.find(({ projectId }: { projectId: string }) => projectId === bench.shop.projectId);
+  expect(log.enabled).toBe(true);
+  expect(log.segments).toBeGreaterThan(0);
+  expect(log.bytes).toBeGreaterThan(0);
+  expect(Date.parse(log.coveredThrough)).toBeGreaterThan(Date.now() - 60_000);
+});
+
 test('projects are shared among the processes that run, and go back to the one that is left', async () => {
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) {

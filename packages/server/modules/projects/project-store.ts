@@ -23,7 +23,7 @@ export interface MeasuredProject {
 /** So many times a database is connected anew, at most, before its oldest backups tell nothing any more. */
 const formerMax = 100;
 
-/** All SQL on the projects of an organization. Disconnected projects are seen only by `findKept`. */
+/** All SQL on the projects of an organization. Disconnected projects are seen only by `findKept` and `manyKept`. */
 export const projectStore = {
   /** The longest that a project lets its backups take; 0 when none has said so. */
   async longestTimeoutMinutes({ orm }: Transaction, organizationId: string): Promise<number> {
@@ -97,6 +97,14 @@ export const projectStore = {
       .from(projects)
       .where(and(eq(projects.organizationId, organizationId), eq(projects.id, id)));
     return row;
+  },
+
+  /** Those of many, also the disconnected. */
+  async manyKept({ orm }: Transaction, organizationId: string, ids: readonly string[]): Promise<ProjectRow[]> {
+    return orm
+      .select()
+      .from(projects)
+      .where(and(eq(projects.organizationId, organizationId), inArray(projects.id, [...ids])));
   },
 
   /** The project of this database; a connected one before one that was disconnected. */

@@ -94,6 +94,7 @@ function newDestination(
     status: 'connected' as const,
     error: null,
     lastCheckedAt: null,
+    lastTest: null,
     placeId: null,
     deletedAt: null,
     createdAt: now,

@@ -24,6 +24,7 @@ export async function copyDestination(
     organizationId,
     path: isLocal ? `moved/${row.id}` : row.path,
     credentials: null,
+    lastTest: null,
     ...(isLocal ? {} : { status: 'error', error: toJobError(credentialsMissing(id)), lastCheckedAt: now }),
     placeId: null,
     createdAt: now,

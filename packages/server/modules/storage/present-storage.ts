@@ -1,9 +1,11 @@
-import type { DataOf, Operations } from '@holdfast/contract';
+import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
 import type { DestinationRow } from './storage-store.ts';
 import type { TaskRow } from './tasks/task-store.ts';
 
 export type StorageView = DataOf<Operations['getStorageDestination']>;
 export type TaskView = DataOf<Operations['getStorageTask']>;
+
+export type StorageProject = ItemOf<Operations['listStorageProjects']>;
 
 export interface StorageUsage {
   backups: number;
@@ -29,6 +31,7 @@ export function presentStorage(
     status: row.status,
     error: row.error as StorageView['error'],
     lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,
+    lastTest: row.lastTest,
     isDefault: row.id === defaultStorageId,
     usage,
     createdAt: row.createdAt.toISOString(),

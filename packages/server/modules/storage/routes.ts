@@ -73,6 +73,17 @@ export function storageHandlers(context: StorageContext): Handlers {
     getStorageDestination: async ({ organization, params }) =>
       answer(organization.id, await getRow(organization.id, params.storageDestinationId)),
 
+    listStorageProjects: async ({ organization, params, query }) => {
+      const row = await getRow(organization.id, params.storageDestinationId);
+      const start = Number(cursors.read('storage projects', row.id, query.cursor) ?? 0);
+      const all = await database.tenant(organization.id, (transaction) =>
+        context.dependents.contents(transaction, organization.id, row.id),
+      );
+      const end = start + query.limit;
+      const nextCursor = end < all.length ? cursors.write('storage projects', row.id, String(end)) : null;
+      return { data: all.slice(start, end), nextCursor };
+    },
+
     updateStorageDestination: async (call) =>
       answer(call.organization.id, await updateStorage(context, call, call.params.storageDestinationId, call.body)),
 

@@ -81,9 +81,13 @@ describe('a destination', () => {
       status: 'error',
       error: { code: 'STORAGE_UNAVAILABLE' },
     });
+    // Who comes later reads what it was, step by step, and when.
+    const shown = (await call('GET', `/${row.id}`)).body.data;
+    expect(shown.lastTest).toEqual({ ...bad.body.data, at: shown.lastCheckedAt });
     s3.faults.clear();
-    expect((await call('POST', `/${row.id}/test`)).body.data.ok).toBe(true);
-    expect((await call('GET', `/${row.id}`)).body.data.status).toBe('connected');
+    const again = (await call('POST', `/${row.id}/test`)).body.data;
+    expect(again).toMatchObject({ ok: true, keepsVersions: false });
+    expect((await call('GET', `/${row.id}`)).body.data).toMatchObject({ status: 'connected', lastTest: again });
   });
 
   test('that is slow and answers every step in time works, however long the steps take together', async () => {

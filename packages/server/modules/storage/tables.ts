@@ -1,9 +1,13 @@
+import type { DataOf, Operations } from '@holdfast/contract';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 import { boolean, index, integer, jsonb, pgTable, sql, text } from '../../platform/database/orm.ts';
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
 
 export type StorageType = 's3' | 'gcs' | 'spaces' | 'local';
+
+/** The last test of every step; a mere look leaves it as it is. */
+export type StoredTest = NonNullable<DataOf<Operations['getStorageDestination']>['lastTest']>;
 
 /** Places for backups that belong to the customer. */
 export const storageDestinations = pgTable(
@@ -26,6 +30,7 @@ export const storageDestinations = pgTable(
     status: text('status').$type<'connected' | 'error'>().notNull(),
     error: jsonb('error').$type<StoredError>(),
     lastCheckedAt: instant('last_checked_at'),
+    lastTest: jsonb('last_test').$type<StoredTest>(),
     /** Several records may name one place; those that do share this. Null until a probe has told. */
     placeId: text('place_id'),
     deletedAt: instant('deleted_at'),

@@ -17,7 +17,7 @@ const shownBy: Readonly<Record<Kind, readonly OperationId[]>> = {
   service_account: ['getServiceAccount'],
   project: ['listProjects', 'getProject', 'getOverview'],
   storage_destination: ['listStorageDestinations', 'getStorageDestination', 'getOverview'],
-  storage_task: ['listStorageTasks', 'getStorageTask', 'getStorageDestination'],
+  storage_task: ['listStorageTasks', 'getStorageTask', 'getStorageDestination', 'listStorageProjects'],
   backup: ['listBackups', 'getBackup', 'listProjects', 'getProject', 'getOverview'],
   restore: ['listRestores', 'getRestore'],
   drill: ['listDrills', 'listAllDrills', 'getOverview'],

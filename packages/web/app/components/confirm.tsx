@@ -17,8 +17,8 @@ interface ConfirmProps {
   disabled?: boolean;
   busy?: boolean;
   error?: HoldfastError | null;
-  /** The button that does nothing; absent: Cancel. */
-  cancel?: string;
+  /** The button that does nothing; absent: Cancel. Null: there is nothing to decide. */
+  cancel?: string | null;
   onConfirm: () => void;
   onClose: () => void;
 }
@@ -45,7 +45,7 @@ export function Confirm(props: ConfirmProps) {
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>{props.cancel ?? t.common.cancel}</Button>
+          {props.cancel !== null && <Button onClick={onClose}>{props.cancel ?? t.common.cancel}</Button>}
           <Button kind={danger ? 'danger' : 'primary'} busy={busy} disabled={!isReady} onClick={onConfirm}>
             {action}
           </Button>

@@ -7,6 +7,10 @@ export const common = {
     member: 'Members, admins and the owner set that up.',
     admin: 'Admins and the owner set that up.',
   },
+  linkNotForYou: {
+    member: 'The link leads to something that members, admins and the owner do. Your role reads.',
+    admin: 'The link leads to something that admins and the owner do. Your role does not.',
+  },
   canChange: (owner: string) => `${owner} (owner) can change that.`,
   backTo: (list: string) => `Go to ${list}`,
   product: 'Holdfast',

@@ -216,6 +216,7 @@ export const storage = {
   testAgain: 'Test again',
   testGood: 'This place can hold backups',
   testBad: 'This place cannot hold backups yet',
+  tested: 'tested',
   inAll: (time: string) => `${time} in all`,
   steps: {
     write: 'Write',
@@ -259,6 +260,34 @@ export const storage = {
     checked: 'Last checked',
     id: 'Id',
     lock: 'Object lock',
+    noLock: 'Off: whoever has the key to the bucket can delete backups',
+    versions: 'Versions',
+    versionsKept: 'Kept: what is deleted stays hidden in the bucket',
+    versionsNotKept: 'None that the credentials can see: what is deleted is gone',
+    versionsUnknown: 'Told by the next test',
+  },
+  held: {
+    title: 'What lies in it',
+    nothing: 'Nothing lies in it, and no schedule writes there.',
+    disconnected: 'disconnected',
+    backups: (count: number, counted: string) => `${counted} ${count === 1 ? 'backup' : 'backups'}`,
+    noBackups: 'No backup yet',
+    newest: 'the newest of',
+    log: (bytes: string) => `Captured changes, ${bytes}, up to`,
+    logOff: 'capture is off',
+    writtenBy: 'Written by',
+    capture: 'point-in-time capture',
+    noWriter: 'No schedule writes there: only what is made by hand',
+  },
+  away: {
+    title: 'While it does not work',
+    writers: (names: string, count: number) =>
+      `New backups of ${names} do not get there. ${count === 1 ? 'Its schedule tries' : 'Their schedules try'} again at every run.`,
+    noWriters: 'No schedule writes there: nothing that is due is missed.',
+    held: (count: number) =>
+      `${plural(count, 'backup lies', 'backups lie')} in it. What has a copy elsewhere is restored from there; the rest waits until it is back.`,
+    again: 'It is tried again every ten minutes. Once it answers, this page says so and work goes on by itself.',
+    makeDefault: (name: string) => `Make ${name} the default`,
   },
   lockFact: (days: number, mode: string) => `${days} days, ${mode}`,
 };

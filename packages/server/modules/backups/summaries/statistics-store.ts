@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { and, eq, sql } from '../../../platform/database/orm.ts';
 import type { ProjectStatistics } from '../../projects/index.ts';
-import { type StorageUsage, storageStore, type UsedBy } from '../../storage/index.ts';
+import { type StorageProject, type StorageUsage, storageStore, type UsedBy } from '../../storage/index.ts';
 import { backupCopies, backups, type JobStatus } from '../tables.ts';
 import { asOfSql } from './as-of-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
@@ -92,6 +92,28 @@ export async function storageUsage(
     rows
       .filter((row) => destinationIds.includes(row.id))
       .map((row) => [row.id, { backups: Number(row.count), bytes: Number(row.bytes) }]),
+  );
+}
+
+/** What lies in a destination of each project that has a backup there. */
+export async function backupsByProject(
+  { client }: Transaction,
+  organizationId: string,
+  destinationId: string,
+): Promise<Map<string, Pick<StorageProject, 'backups' | 'bytes' | 'newestBackupAt'>>> {
+  const { rows } = await client.query<{ project_id: string; backups: string; bytes: string; newest_at: Date }>(
+    `select b.project_id, count(*) as backups, coalesce(sum(b.compressed_size), 0) as bytes, max(b.completed_at) as newest_at
+       from backup_copies c join backups b on b.id = c.backup_id
+      where c.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
+        and b.status = 'completed' and b.deleted_at is null
+      group by b.project_id`,
+    [organizationId, destinationId],
+  );
+  return new Map(
+    rows.map((row) => [
+      row.project_id,
+      { backups: Number(row.backups), bytes: Number(row.bytes), newestBackupAt: row.newest_at.toISOString() },
+    ]),
   );
 }
 

@@ -10,9 +10,15 @@ import type { StoreOpener } from '../access/open-store.ts';
 import type { HeldBackup, StorageContext } from '../context.ts';
 import { presentStorageSummary } from '../present-storage.ts';
 import { type DestinationRow, type NewDestination, type OpenableDestination, storageStore } from '../storage-store.ts';
+import type { StoredTest } from '../tables.ts';
 
 export type StorageTest = DataOf<Operations['testStorageDestination']>;
-export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'lastCheckedAt'>> & { test: StorageTest };
+export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'lastCheckedAt'>> & {
+  lastTest: StoredTest;
+  test: StorageTest;
+};
+/** What looking alone finds. */
+export type StorageLook = Omit<StorageCheck, 'test' | 'lastTest'>;
 
 type CheckableDestination = OpenableDestination & Pick<DestinationRow, 'objectLock'>;
 
@@ -36,12 +42,13 @@ export async function checkStorage(
   clock: Clock,
   { held = [], signal }: CheckOptions = {},
 ): Promise<StorageCheck> {
-  const { steps, failure } = await probe(stores, destination, held, signal);
-  const test = { ok: failure === undefined, steps };
+  const { steps, failure, keepsVersions } = await probe(stores, destination, held, signal);
+  const test = { ok: failure === undefined, steps, keepsVersions };
   const lastCheckedAt = clock.now();
-  if (failure === undefined) return { status: 'connected', error: null, lastCheckedAt, test };
+  const found = { lastCheckedAt, lastTest: { ...test, at: lastCheckedAt.toISOString() }, test };
+  if (failure === undefined) return { status: 'connected', error: null, ...found };
   const step = steps.find(({ ok }) => !ok)?.name;
-  return { status: 'error', error: toJobError(failure, defined({ step })), lastCheckedAt, test };
+  return { status: 'error', error: toJobError(failure, defined({ step })), ...found };
 }
 
 async function probe(
@@ -49,7 +56,7 @@ async function probe(
   destination: CheckableDestination,
   held: readonly HeldBackup[],
   signal: AbortSignal | undefined,
-): Promise<{ steps: StorageTest['steps']; failure: unknown }> {
+): Promise<Pick<StorageTest, 'steps' | 'keepsVersions'> & { failure: unknown }> {
   let store: BlobStore | undefined;
   try {
     store = await stores.open(destination, { attemptsMax: checkAttemptsMax, makesFolder: held.length === 0 });
@@ -72,11 +79,13 @@ async function probe(
         durationMs: Math.round(step.durationMs),
         error: step.error?.message.slice(0, 2000) ?? null,
       })),
+      keepsVersions: steps.find(({ name }) => name === 'delete')?.bucketKeepsVersions ?? null,
       failure: failed?.error,
     };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { steps: [{ name: 'connect', ok: false, durationMs: 0, error: message.slice(0, 2000) }], failure: error };
+    const steps: StorageTest['steps'] = [{ name: 'connect', ok: false, durationMs: 0, error: message.slice(0, 2000) }];
+    return { steps, keepsVersions: null, failure: error };
   } finally {
     await store?.close();
   }
@@ -126,10 +135,11 @@ export async function recordCheck(
   context: StorageContext,
   transaction: Transaction,
   row: DestinationRow,
-  check: Omit<StorageCheck, 'test'>,
+  check: StorageLook & Partial<Pick<StorageCheck, 'lastTest'>>,
 ): Promise<DestinationRow> {
-  const { status, error, lastCheckedAt } = check;
-  const updated = await storageStore.update(transaction, row, { status, error, lastCheckedAt });
+  const { status, error, lastCheckedAt, lastTest } = check;
+  const change = { status, error, lastCheckedAt, ...defined({ lastTest }) };
+  const updated = await storageStore.update(transaction, row, change);
   if (row.status !== status) await emitStorageState(context.platform.outbox, transaction, updated);
   if (status === 'connected') await context.dependents.connected(transaction, updated);
   if (status === 'connected' && row.status === 'error') await context.dependents.recovered(transaction, updated);

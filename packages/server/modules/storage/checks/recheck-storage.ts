@@ -8,7 +8,7 @@ import { identifyPlace } from '../access/places.ts';
 import type { DefaultStorage, HeldBackup, StorageContext } from '../context.ts';
 import { checkStorageJob } from '../jobs.ts';
 import { type DestinationRow, storageStore } from '../storage-store.ts';
-import { checkStorage, heldFault, recordCheck, type StorageCheck } from './check-storage.ts';
+import { checkStorage, heldFault, recordCheck, type StorageLook } from './check-storage.ts';
 
 const everyMs = minuteMs;
 const dueAfterMs = 10 * minuteMs;
@@ -80,7 +80,7 @@ async function look(
   row: DestinationRow,
   held: readonly HeldBackup[],
   signal: AbortSignal,
-): Promise<Omit<StorageCheck, 'test'>> {
+): Promise<StorageLook> {
   const { clock } = context.platform;
   let store: BlobStore | undefined;
   try {

@@ -4,10 +4,9 @@ import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
-import { Id } from '../../components/copy.tsx';
 import { Field, NamedOptions, SelectInput } from '../../components/field.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
-import { Facts, Panel } from '../../components/panel.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { FormProblem, JobFault, Problem } from '../../components/states.tsx';
 import { Badge, JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -15,7 +14,10 @@ import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
+import { Away } from './away.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
+import { DestinationFacts } from './destination-facts.tsx';
+import { HeldProjects } from './held-projects.tsx';
 import type { Destination } from './storage-form.tsx';
 import { TestSteps } from './test-steps.tsx';
 
@@ -80,47 +82,19 @@ function Shown({ destination }: { destination: Destination }) {
       }
     >
       <FormProblem error={test.error ?? rescan.error ?? change.error} />
-      {test.data && <TestSteps test={test.data} />}
-      {destination.error && !test.data && (
-        <Panel tone="fail" flush>
-          <Problem error={destination.error} />
-        </Panel>
+      <Away destination={destination} />
+      {test.data ? (
+        <TestSteps test={test.data} isNew />
+      ) : (
+        destination.lastTest && <TestSteps test={destination.lastTest} at={destination.lastTest.at} />
       )}
       <div className="flex flex-col gap-5 lg:flex-row lg:items-start">
         <div className="flex min-w-0 flex-1 flex-col gap-5 empty:hidden">
+          <HeldProjects destination={destination} />
           <Tasks storageDestinationId={destination.id} />
           {canEdit && destination.type !== 'local' && <CredentialsPanel destination={destination} />}
         </div>
-        <Panel className="lg:w-[360px]">
-          <Facts
-            rows={[
-              destination.bucket !== null && [
-                t.storage.facts.bucket,
-                <code key="b" className="font-mono">
-                  {destination.bucket}
-                </code>,
-              ],
-              destination.path !== null && [
-                t.storage.facts.path,
-                <code key="p" className="font-mono">
-                  {destination.path}
-                </code>,
-              ],
-              destination.region !== null && [t.storage.facts.region, destination.region],
-              destination.endpoint !== null && [t.storage.facts.endpoint, destination.endpoint],
-              destination.prefix !== '' && [t.storage.facts.prefix, destination.prefix],
-              destination.objectLock !== null && [
-                t.storage.facts.lock,
-                t.storage.lockFact(destination.objectLock.days, destination.objectLock.mode),
-              ],
-              destination.lastCheckedAt !== null && [
-                t.storage.facts.checked,
-                <Time key="c" at={destination.lastCheckedAt} as="age" />,
-              ],
-              [t.storage.facts.id, <Id key="i" id={destination.id} />],
-            ]}
-          />
-        </Panel>
+        <DestinationFacts destination={destination} />
       </div>
       {asking === 'remove' && <Remove destination={destination} onClose={close} onMove={() => setAsking('migrate')} />}
       {asking === 'sweep' && <Sweep destination={destination} onClose={close} />}
@@ -210,6 +184,7 @@ function Sweep({ destination, onClose }: AskProps) {
       busy={sweep.isPending || orphans.isLoading}
       error={sweep.error ?? orphans.error}
       onClose={onClose}
+      {...(orphans.rows && count === 0 ? { cancel: null } : {})}
       onConfirm={() => (count > 0 ? sweep.mutate({ params }) : onClose())}
     >
       {orphans.rows && <p>{count > 0 ? t.storage.sweepText(count, formatBytes(bytes)) : t.storage.noOrphans}</p>}

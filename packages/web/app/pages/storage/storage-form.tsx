@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox, ChoiceCards, Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -34,10 +35,12 @@ const emptyPlace: Place = {
 interface StorageFormProps {
   onDone: (destination: Destination) => void;
   submitLabel: string;
+  /** In a dialog. */
+  onCancel?: () => void;
 }
 
 /** Credentials, bucket, test. What fails is said at the step that failed, and the form stays as it is. */
-export function StorageForm({ onDone, submitLabel }: StorageFormProps) {
+export function StorageForm({ onDone, submitLabel, onCancel }: StorageFormProps) {
   const [place, setPlace] = useState<Place>(emptyPlace);
   const [saved, setSaved] = useState<Destination | null>(null);
   const [tested, setTested] = useState<Place | null>(null);
@@ -75,19 +78,20 @@ export function StorageForm({ onDone, submitLabel }: StorageFormProps) {
         ) : (
           <BucketFields place={place} set={set} faults={faults} />
         )}
-        {isAsTested && test.data && <TestSteps test={test.data} />}
+        {isAsTested && test.data && <TestSteps test={test.data} isNew />}
         {error && Object.keys(faults).length === 0 && <FormProblem error={error} />}
         {isAsTested && <FormProblem error={test.error} />}
-        <div className="flex gap-2">
-          <Button kind="primary" type="submit" busy={create.isPending || update.isPending || test.isPending}>
-            {submitLabel}
-          </Button>
+        <FormButtons
+          action={submitLabel}
+          busy={create.isPending || update.isPending || test.isPending}
+          onCancel={onCancel}
+        >
           {isAsTested && saved && test.data && !test.data.ok && (
             <Button onClick={() => check(saved)} busy={test.isPending}>
               {t.storage.testAgain}
             </Button>
           )}
-        </div>
+        </FormButtons>
       </form>
       {question}
     </>

@@ -8,6 +8,7 @@ import { List } from '../../components/list.tsx';
 import { Empty } from '../../components/states.tsx';
 import { Badge, State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
+import { Withheld } from '../../components/withheld.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -86,6 +87,7 @@ export function Page() {
   const paths = usePaths();
   const go = useGo();
   const [search, setSearch] = useSearch();
+  const close = () => setSearch({ new: undefined }, { replace: true });
   const notice = useNotice();
   const add = canAdd && (
     <Button kind="primary" icon={Plus} onClick={() => setSearch({ new: '1' })}>
@@ -99,6 +101,7 @@ export function Page() {
       subtitle={t.storage.subtitle}
       actions={add}
     >
+      {search.new && !canAdd && <Withheld>{t.common.linkNotForYou.admin}</Withheld>}
       {notice && (
         <p role="status" className="flex gap-2 rounded-panel border border-line bg-bg px-4 py-3 text-table">
           <Info size={16} aria-hidden className="mt-0.5 shrink-0 text-ink2" /> {notice}
@@ -136,8 +139,12 @@ export function Page() {
         )}
       </List>
       {search.new && canAdd && (
-        <Dialog wide title={t.storage.add} onClose={() => setSearch({ new: undefined }, { replace: true })}>
-          <StorageForm submitLabel={t.storage.saveAndTest} onDone={(made) => go(paths.destination(made.id))} />
+        <Dialog wide title={t.storage.add} onClose={close}>
+          <StorageForm
+            submitLabel={t.storage.saveAndTest}
+            onCancel={close}
+            onDone={(made) => go(paths.destination(made.id))}
+          />
         </Dialog>
       )}
     </PageFrame>

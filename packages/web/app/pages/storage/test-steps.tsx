@@ -1,23 +1,40 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { Check, CircleCheck, CircleX, X } from 'lucide-react';
+import { Time } from '../../components/time.tsx';
 import { formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 
 type StorageTest = DataOf<Operations['testStorageDestination']>;
 
+interface TestStepsProps {
+  test: Pick<StorageTest, 'ok' | 'steps'>;
+  /** When it was, of one that nobody waits for. */
+  at?: string;
+  /** Somebody has just asked for it. */
+  isNew?: boolean;
+}
+
 /** Every step with its time; a failing one says what to change. */
-export function TestSteps({ test }: { test: StorageTest }) {
+export function TestSteps({ test, at, isNew }: TestStepsProps) {
   const totalMs = test.steps.reduce((sum, step) => sum + step.durationMs, 0);
   const Icon = test.ok ? CircleCheck : CircleX;
   return (
     <div
-      role="status"
-      className={`rounded-control border px-4 py-3 ${test.ok ? 'border-held-mark bg-held-weak' : 'border-fail bg-fail-weak'}`}
+      {...(isNew ? { role: 'status' } : {})}
+      className={`rounded-control border px-4 py-3 ${test.ok ? (isNew ? 'border-held-mark bg-held-weak' : 'border-line') : 'border-fail bg-fail-weak'}`}
     >
-      <p className="flex items-center gap-2 text-table font-semibold">
+      <p className="flex flex-wrap items-center gap-2 text-table font-semibold">
         <Icon size={17} aria-hidden className={test.ok ? 'text-held' : 'text-fail'} />
         {test.ok ? t.storage.testGood : t.storage.testBad}
-        <span className="ml-auto font-normal text-ink2">{t.storage.inAll(formatDuration(totalMs))}</span>
+        <span className="ml-auto font-normal text-ink2">
+          {at && (
+            <>
+              {t.storage.tested} <Time at={at} as="age" />
+              {', '}
+            </>
+          )}
+          {t.storage.inAll(formatDuration(totalMs))}
+        </span>
       </p>
       <ul className="mt-1.5 flex flex-wrap gap-x-4 gap-y-1 pl-6 text-table">
         {test.steps.map((step) => (

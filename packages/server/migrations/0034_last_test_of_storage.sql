@@ -1,0 +1,1 @@
+ALTER TABLE "storage_destinations" ADD COLUMN "last_test" jsonb;
