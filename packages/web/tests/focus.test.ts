@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
@@ -44,6 +45,31 @@ describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
     await connect.click();
     await page.getByRole('dialog').getByRole('alert').waitFor();
     expect(await connect.evaluate((element) => element.matches(':focus'))).toBe(true);
+  });
+
+  test.each([
+    ['/projects', 'Connect a project'],
+    ['/backups', 'Back up now'],
+    ['/storage', 'Add storage'],
+    ['/webhooks', 'Add a webhook'],
+    ['/team', 'Invite'],
+  ])('closes the dialog of %s by Cancel and by Escape, and stands at its button again', async (path, opens) => {
+    const { page } = owner;
+    await goInside(page, shop.slug, path);
+    const dialog = page.getByRole('dialog');
+    for (const close of [
+      () => dialog.getByRole('button', { name: 'Cancel', exact: true }).click(),
+      () => page.keyboard.press('Escape'),
+    ]) {
+      await page.getByRole('button', { name: opens }).first().click();
+      await dialog.waitFor();
+      // The button that does it is the last one, and Cancel stands before it.
+      const buttons = await dialog.locator('form').getByRole('button').allInnerTexts();
+      expect(buttons.at(-2), `${path}: ${buttons}`).toBe('Cancel');
+      await close();
+      await dialog.waitFor({ state: 'detached' });
+      await expect.poll(focusNow).toContain(opens);
+    }
   });
 
   test('begins a page at its title', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 const collection = 'odd, names';
@@ -57,6 +58,52 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
     await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&document=${encodeURIComponent(path)}`);
     await page.getByRole('button', { name: 'Restore 1 document' }).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.width);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  test('as long as it may be, a project, a storage or a schedule makes no page wider than a phone', async () => {
+    const { page } = owner;
+    const call = async (method: string, path: string, body: object) =>
+      (await dashboard.app.request(method, `/api/v1${path}`, { ...shop.as, body })).body.data;
+    const name = 'Donaudampfschifffahrtsgesellschaft'.repeat(3).slice(0, 100);
+    await call('PATCH', `/projects/${shop.projectId}`, { name });
+    await call('PATCH', `/storage-destinations/${shop.destinationId}`, { name });
+    const schedule = await call('POST', '/schedules', { projectId: shop.projectId, name, cron: '0 3 * * *' });
+    await call('POST', `/projects/${shop.projectId}/pitr/enable`, {});
+    await page.setViewportSize(phone);
+    const found: string[] = [];
+    await page.goto(`/o/${shop.slug}/nothing`);
+    for (const path of [
+      '',
+      '/start',
+      `/projects/${shop.projectId}`,
+      '/backups',
+      `/backups/${backupId}`,
+      `/schedules/${schedule.id}`,
+      `/storage/${shop.destinationId}`,
+      `/projects/${shop.projectId}/time`,
+      `/restores/new?backupId=${backupId}`,
+      '/settings?tab=plan',
+      '/audit',
+    ]) {
+      await goInside(page, shop.slug, path);
+      await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
+      const wide = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;
+      if (wide > 0) found.push(`${path} is wider by ${wide}`);
+    }
+    // What is chosen in a filter can be read, too.
+    const [words, room] = (await page.evaluate(`(() => {
+      const select = document.querySelector('select[data-filter]');
+      const style = getComputedStyle(select);
+      const copy = document.body.appendChild(document.createElement('span'));
+      for (const property of ['font', 'letterSpacing', 'whiteSpace']) copy.style[property] = style[property];
+      copy.textContent = select.selectedOptions[0].textContent;
+      const width = copy.getBoundingClientRect().width;
+      copy.remove();
+      return [width, select.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)];
+    })()`)) as [number, number];
+    expect(room).toBeGreaterThanOrEqual(words);
+    expect(found).toEqual([]);
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 

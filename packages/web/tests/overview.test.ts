@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
+import { scaleOf } from '../app/components/line/scale.ts';
 import { formatDay } from '../app/format/times.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
@@ -64,10 +65,12 @@ describe.skipIf(!hasChromium)('the overview', () => {
 
   test('draws what has just happened before now and what is due at once behind it, none upon another', async () => {
     const { page } = await dashboard.visit(shop.as.token);
+    let dueInMs = 30_000;
+    const endOfLineMs = scaleOf(14, 0, 1).toMs;
     await page.route('**/api/v1/overview', async (route) => {
       const answer = await route.fetch();
       const body = await answer.json();
-      const at = new Date(Date.now() + 30_000).toISOString();
+      const at = new Date(Date.now() + dueInMs).toISOString();
       body.data.nextRuns = [{ ...body.data.nextRuns[0], projectId: shop.projectId, at }];
       await route.fulfill({ response: answer, json: body });
     });
@@ -81,6 +84,13 @@ describe.skipIf(!hasChromium)('the overview', () => {
     const [made, now, due] = [await edges('rect.fill-held'), await edges('path.stroke-ink'), await edges('circle')];
     expect(made[1]).toBeLessThan(now[0]);
     expect(now[1]).toBeLessThan(due[0]);
+
+    // One at the very end of the line is a whole ring.
+    const frame = (await line.boundingBox())!;
+    dueInMs = endOfLineMs - 60_000;
+    await page.reload();
+    await expect.poll(async () => (await edges('circle'))[0]).toBeGreaterThan(due[1] + 10);
+    expect((await edges('circle'))[1]).toBeLessThanOrEqual(frame.x + frame.width);
   });
 
   test('as a table has all that is drawn, each row with its project', async () => {

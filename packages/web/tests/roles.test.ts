@@ -70,6 +70,16 @@ describe.skipIf(!hasChromium)('whatever the role', () => {
         const sentence = page.getByText('That part of the settings is for the owner.');
         await expect.poll(() => sentence.count(), { message: role }).toBe(isOwner ? 0 : 1);
       }
+      // A link of an admin to what this role may not do says so, instead of a page on which nothing happens.
+      const hooks = (await dashboard.app.request('GET', '/api/v1/webhooks', shop.as)).body.data;
+      for (const path of ['/projects?new=1', '/backups?new=1', '/storage?new=1', '/webhooks?new=1', '/team?new=1']) {
+        await goInside(page, shop.slug, path);
+        const told = isOwner ? page.getByRole('dialog') : page.getByText('The link leads to something that');
+        await expect.poll(() => told.count(), { message: `${role} ${path}` }).toBe(1);
+      }
+      await goInside(page, shop.slug, `/webhooks/${hooks[0].id}?tab=settings`);
+      const told = page.getByText('The link leads to something that');
+      await expect.poll(() => told.count(), { message: `${role} settings` }).toBe(isOwner ? 0 : 1);
       await open('/settings?tab=key');
       expect(await page.getByText('The API key is for admins and the owner.').count(), role).toBe(isOwner ? 0 : 1);
     }

@@ -104,6 +104,12 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     await receiver.arrivals('/busy', 1);
     await page.goto(`/o/${shop.slug}/webhooks/${made.body.data.id}?event=backup.completed`);
     await page.getByRole('table', { name: 'Deliveries' }).getByText('500').waitFor();
+    // One colour for one meaning: what the page says of it, the bar at the left says in the same.
+    const colourOf = (find: string) => page.evaluate(`getComputedStyle(${find}).color`);
+    const inBar = `[...document.querySelectorAll('nav a span')].find((one) => one.parentElement.innerText.startsWith('Webhooks'))`;
+    await page.getByRole('link', { name: /^Webhooks \d$/ }).waitFor();
+    const onPage = `[...document.querySelectorAll('header span')].find((one) => one.innerText === 'Failing')`;
+    expect(await colourOf(inBar)).toBe(await colourOf(onPage));
     await page.getByRole('button', { name: 'Resend what failed…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click();
     await page.getByText('1 delivery is still being tried and goes on by itself.').waitFor();

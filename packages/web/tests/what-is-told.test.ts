@@ -32,6 +32,8 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     await page.getByText('0 of 12 documents').waitFor();
     await page.getByRole('button', { name: 'Stop and undo…' }).click();
     const dialog = page.getByRole('dialog');
+    // Cancel would be doubtful in a question about stopping.
+    await dialog.getByRole('button', { name: 'Let it run' }).waitFor();
     await dialog.getByRole('button', { name: 'Stop', exact: true }).click();
     const isAsked = async () =>
       (await dashboard.app.request('GET', '/api/v1/audit-logs?action=restore.cancelled', shop.as)).body.data.length;

@@ -41,7 +41,7 @@ export function Step({ state, number, isLast, children, className = '' }: StepPr
         {state === 'running' && <LoaderCircle size={14} className="turning" />}
         {(state === 'current' || state === 'todo') && number}
       </span>
-      <div className="min-w-0 flex-1">{children}</div>
+      <div className="min-w-0 flex-1 wrap-anywhere">{children}</div>
     </li>
   );
 }

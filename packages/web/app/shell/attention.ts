@@ -1,15 +1,28 @@
 import { useAll } from '../api/calls.ts';
+import { standingOf } from '../format/webhooks.ts';
 
-/** How many things of each page want somebody; shown in the left bar. */
-export function useAttention(): Readonly<Record<string, number>> {
+/** How many things of a page want somebody, in the colour that they have on that page. */
+export interface Attention {
+  readonly count: number;
+  readonly tone: 'risk' | 'fail';
+}
+
+/** By the page; shown in the left bar. */
+export function useAttention(): Readonly<Record<string, Attention>> {
   const projects = useAll('listProjects', {});
   const destinations = useAll('listStorageDestinations', {});
   const webhooks = useAll('listWebhooks', {});
   return {
-    projects: projects.rows?.filter(({ connection }) => connection.status !== 'connected').length ?? 0,
-    webhooks:
-      webhooks.rows?.filter(({ enabled, failingSince, disabledBecause }) => (enabled ? failingSince : disabledBecause))
-        .length ?? 0,
-    storage: destinations.rows?.filter(({ status }) => status === 'error').length ?? 0,
+    projects: of('fail', projects.rows, ({ connection }) => connection.status !== 'connected'),
+    webhooks: of('risk', webhooks.rows, (webhook) => standingOf(webhook).tone === 'risk'),
+    storage: of('fail', destinations.rows, ({ status }) => status === 'error'),
   };
+}
+
+function of<Row>(
+  tone: Attention['tone'],
+  rows: readonly Row[] | undefined,
+  wantsSomebody: (row: Row) => boolean,
+): Attention {
+  return { tone, count: rows?.filter(wantsSomebody).length ?? 0 };
 }

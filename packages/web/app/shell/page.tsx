@@ -31,14 +31,14 @@ export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions,
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <h1
               tabIndex={-1}
-              className={titleInput ? 'sr-only' : 'min-w-0 break-words text-page font-semibold outline-none'}
+              className={titleInput ? 'sr-only' : 'min-w-0 wrap-anywhere text-page font-semibold outline-none'}
             >
               {title}
             </h1>
             {titleInput}
             {badge}
           </div>
-          {subtitle && <div className="mt-0.5 text-table text-ink2">{subtitle}</div>}
+          {subtitle && <div className="mt-0.5 wrap-anywhere text-table text-ink2">{subtitle}</div>}
         </div>
         {actions && <div className="flex flex-wrap items-center gap-2 max-sm:gap-1">{actions}</div>}
       </header>

@@ -93,7 +93,8 @@ function BottomBar({ onMore }: { onMore: () => void }) {
     { label: nav.findShort, to: isFound ? pathname : paths.find(), icon: FileSearch },
     { label: nav.restores, to: paths.restores, icon: RotateCcw },
   ];
-  const look = 'flex flex-1 flex-col items-center gap-1 py-2 text-meta text-ink2 aria-[current=page]:text-held';
+  const look =
+    'flex min-w-0 flex-1 flex-col items-center gap-1 px-0.5 py-2 text-meta text-ink2 aria-[current=page]:text-held';
   return (
     <nav
       aria-label={nav.label}
@@ -102,12 +103,12 @@ function BottomBar({ onMore }: { onMore: () => void }) {
       {entries.map(({ label, to, icon: Icon }, index) => (
         <Link key={label} to={to} activeOptions={{ exact: index === 0, includeSearch: false }} className={look}>
           <Icon size={20} aria-hidden />
-          {label}
+          <span className="max-w-full truncate">{label}</span>
         </Link>
       ))}
       <button type="button" onClick={onMore} className={look}>
         <MenuIcon size={20} aria-hidden />
-        {nav.more}
+        <span className="max-w-full truncate">{nav.more}</span>
       </button>
     </nav>
   );

@@ -10,13 +10,14 @@ import { Menu } from '../components/menu.tsx';
 import { pathsOf } from '../paths.ts';
 import { t } from '../texts/index.ts';
 import { usePaths } from '../url.ts';
+import type { Attention } from './attention.ts';
 import { navigationOf, sectionOf } from './navigation.ts';
 import { useSignOut } from './sign-out.ts';
 import { toggleTheme, useIsDark } from './theme.ts';
 
 interface SidebarProps {
   /** How many things of a page want attention. */
-  badges: Readonly<Record<string, number>>;
+  badges: Readonly<Record<string, Attention>>;
   onShowKeys: () => void;
 }
 
@@ -55,7 +56,7 @@ export function Navigation({ badges, onFollow }: { badges: SidebarProps['badges'
                   >
                     <Icon size={16} aria-hidden className="shrink-0 group-aria-[current=page]:text-held" />
                     {label}
-                    {badges[id] ? <span className="ml-auto font-medium text-fail text-meta">{badges[id]}</span> : null}
+                    <Wanting attention={badges[id]} />
                   </Link>
                 </li>
               ))}
@@ -64,6 +65,12 @@ export function Navigation({ badges, onFollow }: { badges: SidebarProps['badges'
       ))}
     </nav>
   );
+}
+
+function Wanting({ attention }: { attention: Attention | undefined }) {
+  if (!attention?.count) return null;
+  const colour = attention.tone === 'fail' ? 'text-fail' : 'text-risk';
+  return <span className={`ml-auto font-medium text-meta ${colour}`}>{attention.count}</span>;
 }
 
 export function OrganizationSwitcher() {

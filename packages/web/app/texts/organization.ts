@@ -164,7 +164,7 @@ export const audit = {
   check: 'Check the chain',
   columns: { time: 'Time', action: 'Action', on: 'On', who: 'Who', from: 'From', open: '' },
   filters: { days: 'Time', action: 'Action', who: 'Who', on: 'On' },
-  days: { '1': 'Last 24 hours', '7': 'Last 7 days', '30': 'Last 30 days', all: 'All' },
+  days: { '1': '24 hours', '7': '7 days', '30': '30 days', all: 'All' },
   empty: 'Nothing happened yet',
   service: 'Holdfast',
   anonymous: 'Unknown',

@@ -169,6 +169,7 @@ export const restore = {
   leftSoon: 'almost done.',
   close: 'You may close this page; the restore goes on.',
   stop: 'Stop',
+  letRun: 'Let it run',
   stopTitle: 'Stop this restore?',
   stopText: 'What is written stays. You can resume it later, or undo it.',
   stopAndUndo: 'Stop and undo…',

@@ -14,6 +14,9 @@ const height = 44;
 /** What has happened stands before the line of this moment, what is due behind it: half a mark and a gap. */
 const besideNowPx = 7;
 
+/** A whole ring at the very end of the line. */
+const dueRoomPx = 4;
+
 /** All time is one drawing: blocks and ticks are points one can go back to, a band is any second of it. */
 export function Line({ label, days, nowMs, points, bands }: LineProps) {
   const [ref, width] = useWidth();
@@ -21,7 +24,9 @@ export function Line({ label, days, nowMs, points, bands }: LineProps) {
   const isInside = (ms: number) => ms >= scale.fromMs && ms <= scale.toMs;
   const nowX = scale.x(nowMs);
   const xOf = ({ kind, atMs }: LinePoint) =>
-    kind === 'due' ? Math.max(scale.x(atMs), nowX + besideNowPx) : Math.min(scale.x(atMs), nowX - besideNowPx);
+    kind === 'due'
+      ? Math.min(Math.max(scale.x(atMs), nowX + besideNowPx), width - dueRoomPx)
+      : Math.min(scale.x(atMs), nowX - besideNowPx);
   return (
     <div ref={ref} className="w-full">
       <svg

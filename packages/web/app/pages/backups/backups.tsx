@@ -8,6 +8,7 @@ import { Filter, FilterBar } from '../../components/filters.tsx';
 import { Key } from '../../components/key.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
+import { Withheld } from '../../components/withheld.tsx';
 import { formatBytes } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -59,6 +60,7 @@ export function Page() {
         )
       }
     >
+      {(search.new ?? search.import) && !canRun && <Withheld>{t.common.linkNotForYou.member}</Withheld>}
       <Filters projects={projects} />
       {running.map((backup, index) => (
         <RunningBackup

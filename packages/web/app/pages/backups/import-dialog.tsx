@@ -1,9 +1,9 @@
 import { importSources } from '@holdfast/contract';
 import { type FormEvent, useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
-import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -82,12 +82,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           />
         </Field>
         {send.error && Object.keys(faults).length === 0 && <FormProblem error={send.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" busy={send.isPending}>
-            {t.backups.importIt}
-          </Button>
-        </div>
+        <FormButtons action={t.backups.importIt} busy={send.isPending} onCancel={onClose} />
       </form>
       {question}
     </Dialog>

@@ -1,8 +1,8 @@
 import { type FormEvent, useEffect, useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
-import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { namesOfLine } from '../../format/names.ts';
@@ -79,12 +79,7 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
           <Estimate key={`${chosen} ${names.join()}`} projectId={chosen} collections={names} />
         )}
         {create.error && Object.keys(faults).length === 0 && <FormProblem error={create.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" busy={create.isPending} disabled={chosen === ''}>
-            {t.backups.startIt}
-          </Button>
-        </div>
+        <FormButtons action={t.backups.startIt} busy={create.isPending} disabled={chosen === ''} onCancel={onClose} />
       </form>
       {question}
     </Dialog>

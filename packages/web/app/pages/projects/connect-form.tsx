@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { ChoiceCards, Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -34,8 +35,14 @@ const emptyValues: Values = {
   seen: { source: '', database: '' },
 };
 
+interface ConnectFormProps {
+  onDone: (project: Project) => void;
+  /** In a dialog. */
+  onCancel?: () => void;
+}
+
 /** Connects a project in one of three ways. The service checks the connection before it answers. */
-export function ConnectForm({ onDone }: { onDone: (project: Project) => void }) {
+export function ConnectForm({ onDone, onCancel }: ConnectFormProps) {
   const [way, setWay] = useState<Way>('key');
   const [values, setValues] = useState(emptyValues);
   const { question, keep } = useLeaveQuestion(values);
@@ -51,6 +58,7 @@ export function ConnectForm({ onDone }: { onDone: (project: Project) => void }) 
     send: (body) => connect.mutate({ body }),
     busy: connect.isPending,
     faults: fieldErrors(connect.error),
+    onCancel,
   };
   const { ways } = t.projects;
   const allows = useRead('getOrganization', {}).data?.allows;
@@ -104,9 +112,10 @@ interface WayProps {
   send: (body: Body) => void;
   busy: boolean;
   faults: Record<string, string>;
+  onCancel: (() => void) | undefined;
 }
 
-function ByKey({ values, set, send, busy, faults }: WayProps) {
+function ByKey({ values, set, send, busy, faults, onCancel }: WayProps) {
   const { key, name, database } = values;
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -122,12 +131,12 @@ function ByKey({ values, set, send, busy, faults }: WayProps) {
     <form onSubmit={submit} className="flex flex-col gap-4">
       <KeyDrop value={key} onChange={(read) => set({ key: read })} error={faults['connection.key']} />
       <Names values={values} set={set} placeholder={key?.project_id} faults={faults} />
-      <Submit busy={busy} disabled={!key} />
+      <FormButtons action={t.projects.connectButton} busy={busy} disabled={!key} onCancel={onCancel} />
     </form>
   );
 }
 
-function ByEmulator({ values, set, send, busy, faults }: WayProps) {
+function ByEmulator({ values, set, send, busy, faults, onCancel }: WayProps) {
   const { host, source, name, database } = values;
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -149,12 +158,12 @@ function ByEmulator({ values, set, send, busy, faults }: WayProps) {
         </Field>
       </div>
       <Names values={values} set={set} placeholder={source} faults={faults} />
-      <Submit busy={busy} />
+      <FormButtons action={t.projects.connectButton} busy={busy} onCancel={onCancel} />
     </form>
   );
 }
 
-function ByConsent({ values: { name, seen }, set, send, busy, faults }: WayProps) {
+function ByConsent({ values: { name, seen }, set, send, busy, faults, onCancel }: WayProps) {
   const available = useAll('listAvailableProjects', {}, { everyMs: false });
   const chosen = available.rows?.find(({ sourceProjectId }) => sourceProjectId === seen.source) ?? available.rows?.[0];
   const databases = chosen?.databases.filter(({ connected }) => !connected) ?? [];
@@ -213,7 +222,12 @@ function ByConsent({ values: { name, seen }, set, send, busy, faults }: WayProps
       <Field label={t.common.name} name="name" error={faults.name}>
         <TextInput value={name} placeholder={chosen.name} onChange={(event) => set({ name: event.target.value })} />
       </Field>
-      <Submit busy={busy} disabled={databases.length === 0} />
+      <FormButtons
+        action={t.projects.connectButton}
+        busy={busy}
+        disabled={databases.length === 0}
+        onCancel={onCancel}
+      />
     </form>
   );
 }
@@ -236,16 +250,6 @@ function Names({ values: { name, database }, set, placeholder, faults }: NamesPr
       <Field label={t.projects.databaseId} name="databaseId" error={faults.databaseId}>
         <TextInput mono required value={database} onChange={(event) => set({ database: event.target.value })} />
       </Field>
-    </div>
-  );
-}
-
-function Submit({ busy, disabled }: { busy: boolean; disabled?: boolean }) {
-  return (
-    <div>
-      <Button kind="primary" type="submit" busy={busy} disabled={disabled ?? false}>
-        {t.projects.connectButton}
-      </Button>
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { Empty } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Withheld } from '../../components/withheld.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -74,6 +75,7 @@ export function Page() {
   const paths = usePaths();
   const go = useGo();
   const [search, setSearch] = useSearch();
+  const close = () => setSearch({ new: undefined }, { replace: true });
   const connect = canConnect && (
     <Button kind="primary" icon={Plus} onClick={() => setSearch({ new: '1' })}>
       {t.projects.connect}
@@ -86,6 +88,7 @@ export function Page() {
       subtitle={t.projects.subtitle}
       actions={connect}
     >
+      {search.new && !canConnect && <Withheld>{t.common.linkNotForYou.member}</Withheld>}
       {filter.field}
       <List
         list={{ ...projects, rows: filter.rows }}
@@ -118,8 +121,8 @@ export function Page() {
         )}
       </List>
       {search.new && canConnect && (
-        <Dialog wide title={t.projects.connect} onClose={() => setSearch({ new: undefined }, { replace: true })}>
-          <ConnectForm onDone={(project) => go(paths.project(project.id))} />
+        <Dialog wide title={t.projects.connect} onClose={close}>
+          <ConnectForm onCancel={close} onDone={(project) => go(paths.project(project.id))} />
         </Dialog>
       )}
     </PageFrame>

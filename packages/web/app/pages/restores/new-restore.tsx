@@ -116,7 +116,7 @@ function Rail({ plan, words, step, onStep, isReady }: RailProps) {
                   <button
                     type="button"
                     onClick={() => onStep(id)}
-                    className="touch font-medium text-held hover:underline"
+                    className="touch shrink-0 font-medium text-held hover:underline"
                     aria-label={`${id === 'confirm' ? t.newRestore.continue : t.common.change}: ${t.newRestore.steps[id]}`}
                   >
                     {id === 'confirm' ? t.newRestore.continue : t.common.change}

@@ -304,6 +304,7 @@ function Actions({ restore }: { restore: Restore }) {
         <Confirm
           title={t.restore.stopTitle}
           action={t.restore.stop}
+          cancel={t.restore.letRun}
           busy={cancel.isPending}
           error={cancel.error}
           onClose={() => setAsking(false)}

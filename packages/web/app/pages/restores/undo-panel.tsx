@@ -102,6 +102,7 @@ function StopAndUndo({ restore, onStopped }: { restore: Restore; onStopped: () =
         <Confirm
           title={t.restore.stopAndUndoTitle}
           action={t.restore.stop}
+          cancel={t.restore.letRun}
           busy={cancel.isPending}
           error={cancel.error}
           onClose={() => setAsking(false)}

@@ -1,9 +1,9 @@
-import { Lock } from 'lucide-react';
 import { useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Draft } from '../../components/draft.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { Tabs } from '../../components/tabs.tsx';
+import { Withheld } from '../../components/withheld.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
@@ -38,12 +38,7 @@ export function Page() {
   return (
     <PageFrame title={t.settings.title} crumbs={[{ label: t.settings.title }]}>
       <Tabs label={tabs.label} current={tab ?? 'general'} tabs={offered} />
-      {withheld && (
-        <p role="status" className="flex gap-2 rounded-control bg-sunken px-3 py-2 text-table">
-          <Lock size={15} aria-hidden className="mt-0.5 shrink-0 text-ink3" />
-          {search.tab === 'key' ? t.settings.forAdmins : t.settings.forOwner}
-        </p>
-      )}
+      {withheld && <Withheld>{search.tab === 'key' ? t.settings.forAdmins : t.settings.forOwner}</Withheld>}
       {organization.error && !organization.data && (
         <Problem error={organization.error} onRetry={() => void organization.refetch()} />
       )}

@@ -147,7 +147,7 @@ function Section({ title, hint, onChange, children }: SectionProps) {
             type="button"
             onClick={onChange}
             aria-label={`${t.common.change}: ${title}`}
-            className="touch text-table font-medium text-held hover:underline"
+            className="touch shrink-0 text-table font-medium text-held hover:underline"
           >
             {t.common.change}
           </button>

@@ -2,9 +2,9 @@ import { type Role, roleAtLeast } from '@holdfast/contract';
 import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
 import { useWorkplace } from '../../api/organization.tsx';
-import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -43,12 +43,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
         />
         <p className="text-meta text-ink3">{t.team.noMail}</p>
         {invite.error && Object.keys(faults).length === 0 && <FormProblem error={invite.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" busy={invite.isPending}>
-            {t.team.send}
-          </Button>
-        </div>
+        <FormButtons action={t.team.send} busy={invite.isPending} onCancel={onClose} />
       </form>
       {question}
     </Dialog>

@@ -11,6 +11,7 @@ import { useNameFilter } from '../../components/name-filter.tsx';
 import { Empty } from '../../components/states.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Withheld } from '../../components/withheld.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useSearch } from '../../url.ts';
@@ -37,6 +38,7 @@ export function Page() {
         )
       }
     >
+      {search.new && !canManage && <Withheld>{t.common.linkNotForYou.admin}</Withheld>}
       {filter.field}
       <List
         list={{ ...members, rows: filter.rows }}

@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -99,12 +100,7 @@ function EnableDialog({ projectId, pitr, onClose }: EnableProps & { onClose: () 
           />
         )}
         {enable.error && Object.keys(faults).length === 0 && <FormProblem error={enable.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>{t.common.cancel}</Button>
-          <Button kind="primary" type="submit" busy={enable.isPending}>
-            {t.time.enable}
-          </Button>
-        </div>
+        <FormButtons action={t.time.enable} busy={enable.isPending} onCancel={onClose} />
       </form>
       {question}
     </Dialog>

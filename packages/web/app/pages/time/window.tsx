@@ -42,7 +42,7 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
   const canSwitch = useCan('member');
   return (
     <>
-      <p className="text-ink2">{sentence}</p>
+      <p className="wrap-anywhere text-ink2">{sentence}</p>
       <div className="flex flex-wrap items-start gap-x-10 gap-y-3">
         <dl className="flex flex-wrap gap-x-10 gap-y-3 text-table">
           <Fact

@@ -2,9 +2,9 @@ import { dayMs } from '@holdfast/contract';
 import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
-import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { inputClock, inputDate, instantOf } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
@@ -39,12 +39,12 @@ export function RecoverDialog({ webhookId, onClose }: { webhookId: string; onClo
             {recover.data.hasMore && t.webhooks.recoverMore}
           </p>
         )}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>{t.common.close}</Button>
-          <Button kind="primary" type="submit" busy={recover.isPending}>
-            {t.webhooks.recoverIt}
-          </Button>
-        </div>
+        <FormButtons
+          action={t.webhooks.recoverIt}
+          busy={recover.isPending}
+          onCancel={onClose}
+          cancel={t.common.close}
+        />
       </form>
     </Dialog>
   );

@@ -1,9 +1,9 @@
 import { allowedEvents } from '@holdfast/contract';
 import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
-import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, SelectInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
@@ -42,12 +42,7 @@ export function TestDialog({ webhook, onClose }: { webhook: WebhookDetail; onClo
               : t.webhooks.testBad(result.error ?? String(result.statusCode))}
           </p>
         )}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>{t.common.close}</Button>
-          <Button kind="primary" type="submit" busy={test.isPending}>
-            {t.webhooks.testIt}
-          </Button>
-        </div>
+        <FormButtons action={t.webhooks.testIt} busy={test.isPending} onCancel={onClose} cancel={t.common.close} />
       </form>
     </Dialog>
   );

@@ -1,15 +1,20 @@
 import type { DataOf, EventFormat, Operations } from '@holdfast/contract';
 import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
-import { Button } from '../../components/button.tsx';
 import { Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { FormButtons } from '../../components/form-buttons.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { EventPicker } from './event-picker.tsx';
 
-export function WebhookForm({ onDone }: { onDone: (webhook: DataOf<Operations['createWebhook']>) => void }) {
+interface WebhookFormProps {
+  onDone: (webhook: DataOf<Operations['createWebhook']>) => void;
+  onCancel: () => void;
+}
+
+export function WebhookForm({ onDone, onCancel }: WebhookFormProps) {
   const [name, setName] = useState('');
   const [url, setUrl] = useState('');
   const [format, setFormat] = useState<EventFormat>('standard');
@@ -56,11 +61,12 @@ export function WebhookForm({ onDone }: { onDone: (webhook: DataOf<Operations['c
           </p>
         )}
         {create.error && Object.keys(faults).length === 0 && <FormProblem error={create.error} />}
-        <div className="flex justify-end">
-          <Button kind="primary" type="submit" busy={create.isPending} disabled={events.length === 0}>
-            {t.webhooks.create}
-          </Button>
-        </div>
+        <FormButtons
+          action={t.webhooks.create}
+          busy={create.isPending}
+          disabled={events.length === 0}
+          onCancel={onCancel}
+        />
       </form>
       {question}
     </>

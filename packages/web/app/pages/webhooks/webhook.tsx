@@ -10,6 +10,8 @@ import { Panel } from '../../components/panel.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Tabs } from '../../components/tabs.tsx';
+import { Withheld } from '../../components/withheld.tsx';
+import { standingOf } from '../../format/webhooks.ts';
 import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
@@ -32,19 +34,12 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
   const canEdit = useCan('admin');
   const [{ tab = 'deliveries' }] = useSearch();
   const { tabs } = t.webhooks;
+  const { tone, word } = standingOf(webhook);
   return (
     <PageFrame
       title={webhook.name}
       crumbs={[{ label: t.webhooks.title, to: paths.webhooks }, { label: webhook.name }]}
-      badge={
-        webhook.enabled && webhook.failingSince ? (
-          <Badge tone="risk">{t.webhooks.failing}</Badge>
-        ) : (
-          <Badge tone={webhook.enabled ? 'held' : 'off'}>
-            {webhook.enabled ? t.webhooks.enabled : t.webhooks.disabled}
-          </Badge>
-        )
-      }
+      badge={<Badge tone={tone}>{t.webhooks[word]}</Badge>}
       subtitle={
         <>
           <code className="break-all font-mono">{webhook.url}</code> ·{' '}
@@ -68,6 +63,7 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
             : []),
         ]}
       />
+      {!canEdit && (tab === 'secret' || tab === 'settings') && <Withheld>{t.common.linkNotForYou.admin}</Withheld>}
       {tab === 'deliveries' && <Deliveries webhook={webhook} />}
       {tab === 'events' && (
         <Draft version={webhook.updatedAt}>

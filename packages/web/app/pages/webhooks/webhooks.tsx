@@ -13,6 +13,8 @@ import { Empty } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Withheld } from '../../components/withheld.tsx';
+import { standingOf } from '../../format/webhooks.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths, useSearch } from '../../url.ts';
@@ -20,9 +22,9 @@ import { WebhookForm } from './webhook-form.tsx';
 
 type Webhook = ItemOf<Operations['listWebhooks']>;
 
-function WebhookState({ webhook: { enabled, failingSince } }: { webhook: Webhook }) {
-  if (enabled && failingSince) return <State tone="risk">{t.webhooks.failing}</State>;
-  return <State tone={enabled ? 'held' : 'off'}>{enabled ? t.webhooks.enabled : t.webhooks.disabled}</State>;
+function WebhookState({ webhook }: { webhook: Webhook }) {
+  const { tone, word } = standingOf(webhook);
+  return <State tone={tone}>{t.webhooks[word]}</State>;
 }
 
 const columns: Column<Webhook>[] = [
@@ -63,6 +65,7 @@ export function Page() {
   const go = useGo();
   const [search, setSearch] = useSearch();
   const [made, setMade] = useState<{ id: string; secret: string | null } | null>(null);
+  const close = () => setSearch({ new: undefined }, { replace: true });
   const add = canEdit && (
     <Button kind="primary" icon={Plus} onClick={() => setSearch({ new: '1' })}>
       {t.webhooks.add}
@@ -75,6 +78,7 @@ export function Page() {
       subtitle={t.webhooks.subtitle}
       actions={add}
     >
+      {search.new && !canEdit && <Withheld>{t.common.linkNotForYou.admin}</Withheld>}
       {filter.field}
       <List
         list={{ ...webhooks, rows: filter.rows }}
@@ -107,8 +111,9 @@ export function Page() {
         )}
       </List>
       {search.new && canEdit && !made && (
-        <Dialog title={t.webhooks.add} onClose={() => setSearch({ new: undefined }, { replace: true })}>
+        <Dialog title={t.webhooks.add} onClose={close}>
           <WebhookForm
+            onCancel={close}
             onDone={(webhook) =>
               webhook.secret === undefined
                 ? go(paths.webhook(webhook.id))
