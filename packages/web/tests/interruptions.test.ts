@@ -288,7 +288,7 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     const before = await planNow();
     await page.goto(`/o/${shop.slug}/settings?tab=plan`);
     const [other] = ['starter', 'professional'].filter((plan) => plan !== before);
-    await page.getByLabel('Plan').selectOption(other ?? '');
+    await page.getByLabel('Plan', { exact: true }).selectOption(other ?? '');
     await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
     expect(await planNow()).toBe(before);
     await page.getByRole('button', { name: 'Save', exact: true }).click();

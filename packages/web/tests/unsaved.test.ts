@@ -107,7 +107,7 @@ describe.skipIf(!hasChromium)('what somebody typed and did not save', () => {
     await leaves();
 
     await page.goto(`/o/${shop.slug}/settings?tab=plan`);
-    const plan = page.getByLabel('Plan');
+    const plan = page.getByLabel('Plan', { exact: true });
     const former = await plan.inputValue();
     await plan.selectOption({ index: former === 'starter' ? 1 : 0 });
     await stays('?tab=plan');
