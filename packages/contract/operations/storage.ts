@@ -84,7 +84,8 @@ export const listStorageProjects = operation({
   path: api('/storage-destinations/{storageDestinationId}/projects'),
   tag,
   summary: 'List what a storage destination holds, by project',
-  description: 'Backups and captured logs of each project that has something there, the largest first.',
+  description:
+    'Backups and captured logs of each project that has something there; those with the most in backups come first.',
   access: reads,
   params,
   query: pageQuery,

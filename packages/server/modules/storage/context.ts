@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Caller } from '../../platform/principal.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { StoreOpener } from './access/open-store.ts';
-import type { StorageProject, StorageUsage } from './present-storage.ts';
+import type { StorageContents, StoragePlace, StorageUsage } from './present-storage.ts';
 import type { DestinationRow } from './storage-store.ts';
 import type { TaskResult } from './tables.ts';
 import type { TaskRow } from './tasks/task-store.ts';
@@ -42,8 +42,12 @@ export interface StorageDependents {
     organizationId: string,
     destinationIds: readonly string[],
   ): Promise<Map<string, StorageUsage>>;
-  /** What it holds, by project; the largest first. */
-  contents(transaction: Transaction, organizationId: string, destinationId: string): Promise<StorageProject[]>;
+  /** What it holds of some of the projects; those with the most in backups come first. */
+  contents(
+    transaction: Transaction,
+    place: StoragePlace,
+    page: { start: number; limit: number },
+  ): Promise<StorageContents>;
   /** Backups, schedules and the like that need it. */
   users(transaction: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]>;
   /** A few of the newest backups that are said to lie in it; none only when nothing does. */

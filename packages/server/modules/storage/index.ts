@@ -14,7 +14,13 @@ export { defaultsWork } from './checks/recheck-storage.ts';
 export type { HeldBackup, OrphanObject, StorageDependents, TaskRun, UsedBy } from './context.ts';
 export { copyDestination } from './copy-destination.ts';
 export { storageJobs } from './jobs.ts';
-export { presentStorageSummary, type StorageProject, type StorageUsage } from './present-storage.ts';
+export {
+  presentStorageSummary,
+  type StorageContents,
+  type StoragePlace,
+  type StorageProject,
+  type StorageUsage,
+} from './present-storage.ts';
 export { type DestinationRow, type OpenableDestination, storageStore } from './storage-store.ts';
 export type { TaskResult } from './tables.ts';
 export { requestRescan } from './tasks/request-rescan.ts';

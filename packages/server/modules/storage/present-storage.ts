@@ -7,6 +7,17 @@ export type TaskView = DataOf<Operations['getStorageTask']>;
 
 export type StorageProject = ItemOf<Operations['listStorageProjects']>;
 
+export interface StoragePlace {
+  readonly organizationId: string;
+  readonly destinationId: string;
+}
+
+export interface StorageContents {
+  readonly projects: StorageProject[];
+  /** Of all projects. */
+  readonly count: number;
+}
+
 export interface StorageUsage {
   backups: number;
   bytes: number;

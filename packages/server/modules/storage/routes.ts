@@ -76,12 +76,13 @@ export function storageHandlers(context: StorageContext): Handlers {
     listStorageProjects: async ({ organization, params, query }) => {
       const row = await getRow(organization.id, params.storageDestinationId);
       const start = Number(cursors.read('storage projects', row.id, query.cursor) ?? 0);
-      const all = await database.tenant(organization.id, (transaction) =>
-        context.dependents.contents(transaction, organization.id, row.id),
+      const place = { organizationId: organization.id, destinationId: row.id };
+      const { projects, count } = await database.tenant(organization.id, (transaction) =>
+        context.dependents.contents(transaction, place, { start, limit: query.limit }),
       );
       const end = start + query.limit;
-      const nextCursor = end < all.length ? cursors.write('storage projects', row.id, String(end)) : null;
-      return { data: all.slice(start, end), nextCursor };
+      const nextCursor = end < count ? cursors.write('storage projects', row.id, String(end)) : null;
+      return { data: projects, nextCursor };
     },
 
     updateStorageDestination: async (call) =>

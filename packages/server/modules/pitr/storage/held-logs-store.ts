@@ -1,37 +1,42 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import type { StorageProject } from '../../storage/index.ts';
 
-interface Row {
-  project_id: string;
-  enabled: boolean;
-  covered_through: string;
-  segments: string;
-  bytes: string;
+/** A log that lies in a destination. */
+export interface HeldLog {
+  readonly logId: string;
+  readonly projectId: string;
+  readonly enabled: boolean;
+  readonly coveredThrough: string;
 }
 
-/** The logs that lie in a destination, by their project. */
+/** By their project. */
 export async function logsByProject(
   { client }: Transaction,
   organizationId: string,
   destinationId: string,
-): Promise<Map<string, NonNullable<StorageProject['log']>>> {
-  const { rows } = await client.query<Row>(
-    `select l.project_id, l.enabled, l.covered_through, s.segments, s.bytes
-       from pitr_logs l
-       cross join lateral (select count(*) as segments, coalesce(sum(stored_bytes), 0) as bytes
-                             from pitr_segments where log_id = l.log_id and organization_id = $1) s
-      where l.organization_id = $1 and l.storage_destination_id = $2`,
+): Promise<Map<string, HeldLog>> {
+  const { rows } = await client.query<HeldLog>(
+    `select log_id as "logId", project_id as "projectId", enabled, covered_through as "coveredThrough"
+       from pitr_logs where organization_id = $1 and storage_destination_id = $2`,
     [organizationId, destinationId],
   );
-  return new Map(
-    rows.map((row) => [
-      row.project_id,
-      {
-        enabled: row.enabled,
-        segments: Number(row.segments),
-        bytes: Number(row.bytes),
-        coveredThrough: new Date(row.covered_through).toISOString(),
-      },
-    ]),
+  return new Map(rows.map((row) => [row.projectId, row]));
+}
+
+interface LogSize {
+  readonly segments: number;
+  readonly bytes: number;
+}
+
+/** Asked for a few: a log may have hundreds of thousands of segments. */
+export async function sizesOfLogs(
+  { client }: Transaction,
+  organizationId: string,
+  logIds: readonly string[],
+): Promise<Map<string, LogSize>> {
+  const { rows } = await client.query<{ log_id: string; segments: string; bytes: string }>(
+    `select log_id, count(*) as segments, sum(stored_bytes) as bytes
+       from pitr_segments where organization_id = $1 and log_id = any($2) group by log_id`,
+    [organizationId, logIds],
   );
+  return new Map(rows.map((row) => [row.log_id, { segments: Number(row.segments), bytes: Number(row.bytes) }]));
 }

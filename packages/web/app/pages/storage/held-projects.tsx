@@ -15,7 +15,7 @@ type Held = ItemOf<Operations['listStorageProjects']>;
 /** What lies in a destination and what writes there, project by project. */
 export function HeldProjects({ destination }: { destination: Destination }) {
   const params = { storageDestinationId: destination.id };
-  const held = useAll('listStorageProjects', { params }, { everyMs: minuteMs });
+  const held = useAll('listStorageProjects', { params }, { everyMs: 10 * minuteMs });
   const writers = useWriters(destination);
   const words = t.storage.held;
   const rows = held.rows && withWriters(held.rows, writers);
