@@ -2,7 +2,13 @@ import type { Envelope } from '../../crypto/envelope.ts';
 import type { KeyRing } from '../../crypto/key-ring.ts';
 import type { JoinedTime, LogManifestBody } from '../../format/manifest-body.ts';
 import { ManifestObject, manifestContent } from '../../format/manifest-object.ts';
-import { instantDigits, logManifestKey, logSegmentStart, logSegmentsPrefix } from '../../format/object-keys.ts';
+import {
+  instantDigits,
+  isOwnerId,
+  logManifestKey,
+  logSegmentStart,
+  logSegmentsPrefix,
+} from '../../format/object-keys.ts';
 import { openUndescribedSegment, type SealContext } from '../../format/segment.ts';
 import { segmentContent } from '../../format/segment-header.ts';
 import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
@@ -179,9 +185,11 @@ export async function openLogManifest(
   return { reader: new LogReader(store, { ownerId: logId, dataKey, database: body.database }), body, envelope };
 }
 
+/** Their originals are removed one day by these ids: nothing else may be named by them. */
 function isJoined(joined: readonly JoinedTime[]): boolean {
   const isText = (value: unknown) => typeof value === 'string';
-  return Array.isArray(joined) && joined.every((one) => [one?.logId, one?.from, one?.through].every(isText));
+  const isWhole = (one: JoinedTime) => [one?.logId, one?.from, one?.through].every(isText) && isOwnerId(one.logId);
+  return Array.isArray(joined) && joined.every(isWhole);
 }
 
 /** Listed by their beginning, they are told by their end: a repair lies inside the stretch that was being captured. */

@@ -12,7 +12,7 @@ import { createMemoryStore } from '../../stores/memory/memory-store.ts';
 import { sortRecords } from '../view/sorted-runs.ts';
 import { View } from '../view/view.ts';
 import { coverageOf, type LogGap, reachableFrom } from './log-coverage.ts';
-import { LogReader } from './log-reader.ts';
+import { LogReader, openLogManifest } from './log-reader.ts';
 import { createLog, LogWriter } from './log-writer.ts';
 import { viewAt } from './view-at.ts';
 
@@ -224,4 +224,16 @@ test('sorting in small runs gives the same as sorting everything at once; the la
     }),
     { numRuns: 25 },
   );
+});
+
+test('a manifest that claims to have taken in what no log can be called is not believed', async () => {
+  const { store, keys } = new BackupHarness();
+  const manifest = { store, keys, database: testDatabase, scope: wholeDatabase, createdAt: at(0), from: at(0) };
+  const taken = (logId: string) => [{ logId, from: at(0), through: at(10) }];
+  await createLog({ ...manifest, logId: 'log_1', joined: taken('log_2') });
+  expect((await openLogManifest(store, 'log_1', keys)).body.joined).toEqual(taken('log_2'));
+  for (const [index, name] of ['', '..', '../backups', 'log_1/segments'].entries()) {
+    await createLog({ ...manifest, logId: `log_x${index}`, joined: taken(name) });
+    await expect(openLogManifest(store, `log_x${index}`, keys)).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+  }
 });
