@@ -298,3 +298,34 @@ test('work that breaks off hears what is under way, and says whether everything 
   control.addFault({ method: 'BatchWrite', latencyMs: 60_000 });
   expect(await brokenOff(connected, all(), AbortSignal.timeout(300))).toMatchObject({ told: [false] });
 });
+
+test('work that breaks off without a guard leaves nothing under way: what was refused for a moment is not sent again behind its back', async () => {
+  const connected = fresh();
+  const { control } = harness.sandbox;
+  control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', times: 1 });
+  async function* broken() {
+    yield* batchesOf(connected.source.database, manyRecords(600));
+    throw new Error('cannot be read');
+  }
+  await expect(connected.target.apply(broken(), { mode: 'overwrite', rampUp: false })).rejects.toThrow();
+  const calls = () => control.counters().methods.BatchWrite?.calls;
+  const before = calls();
+  await sleep(3_000);
+  expect(calls()).toBe(before);
+});
+
+test('outcomes that nobody could take are not told', async () => {
+  const connected = fresh();
+  const told: boolean[] = [];
+  const guard: WriteGuard = Object.assign(new Recorder(), {
+    onSettled: () => Promise.reject(new Error('the journal is full')),
+    onBrokenOff: (isTold: boolean) => void told.push(isTold),
+  });
+  const work = connected.target.apply(batchesOf(connected.source.database, manyRecords(100)), {
+    mode: 'overwrite',
+    rampUp: false,
+    guard,
+  });
+  await expect(work).rejects.toThrow();
+  expect(told).toEqual([false]);
+});

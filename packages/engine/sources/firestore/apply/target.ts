@@ -45,7 +45,8 @@ export class FirestoreTarget implements DocumentTarget {
       }
       return await run.finish();
     } catch (error) {
-      options.guard?.onBrokenOff?.(await run.breakOff());
+      const isTold = await run.breakOff();
+      options.guard?.onBrokenOff?.(isTold);
       if (options.signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.', { cause: error });
       throw targetFailure(error);
     }
@@ -87,6 +88,8 @@ class ApplyRun {
   #recordsSettled = 0;
   #fatal: unknown;
   #progress: Promise<void> = Promise.resolve();
+  /** Somebody was to be told of what became of records, and could not take it. */
+  #isUntold = false;
 
   constructor(client: FirestoreClient, options: ApplyOptions) {
     this.#client = client;
@@ -145,7 +148,8 @@ class ApplyRun {
     const timer = setTimeout(() => this.#lateness.abort(), lastAnswersMs);
     await this.#governor.drained();
     clearTimeout(timer);
-    await this.#progress;
+    await this.#progress.catch(() => undefined);
+    if (this.#isUntold) return false;
     return this.#queue.every(
       ({ context, outcomes }) => !context?.isUnsure && !outcomes.some(({ result }) => result === 'written'),
     );
@@ -264,6 +268,7 @@ class ApplyRun {
         return onProgress?.(progress);
       })
       .catch((error: unknown) => {
+        this.#isUntold = true;
         this.#fatal ??= error;
       });
   }
