@@ -74,7 +74,8 @@ export async function startForeignS3(): Promise<ForeignS3> {
     await untilListening(start('ceph-mon', '-i', 'a'), monitorPort, 'The monitor');
     start('ceph-mgr', '-i', 'x');
     const disk = randomUUID();
-    await command('ceph', 'osd', 'new', disk);
+    // The monitor listens some time before it takes orders.
+    await untilDone(() => command('ceph', 'osd', 'new', disk));
     await command('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', disk);
     start('ceph-osd', '-i', '0');
     // A gateway that finds no disk waits for one, and longer than any test.
