@@ -1,4 +1,4 @@
-/** The leaves of a document as field paths, for merging it into another: maps are entered, all else is one leaf. */
+/** What fields a document has, for merging it into another: maps are entered, all else is one leaf. */
 
 import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 
@@ -11,13 +11,13 @@ const simpleName = /^[A-Za-z_][A-Za-z_0-9]*$/;
 /** Vectors and other special values are maps with a reserved key; they are replaced whole, like scalars. */
 const reservedName = /^__.*__$/;
 
-export interface FieldLeaf {
-  readonly segments: readonly string[];
-  /** An empty map: merged into an existing map it changes nothing, otherwise it is written. */
-  readonly isEmptyMap: boolean;
-  /** A value that is stored as a map and is none: what comes as a map replaces it. */
-  readonly isVector: boolean;
-}
+/** A value; or a vector, which is stored as a map and is none: what comes as a map replaces it; or a map, by its names. */
+export type Field = 'value' | 'vector' | Fields;
+/**
+ * A tree and no list of paths: below long names the paths of some ten thousand fields are hundreds of times larger than the
+ * document.
+ */
+export type Fields = ReadonlyMap<string, Field>;
 
 interface Entry {
   readonly key: string;
@@ -26,33 +26,19 @@ interface Entry {
 }
 
 /** `bytes` are the serialized fields of a Document. */
-export function leavesOf(bytes: Buffer): FieldLeaf[] {
-  return shapeOf(bytes).leaves;
+export function fieldsOf(bytes: Buffer): Fields {
+  return fieldsAmong(bytes, entriesOf(bytes, 0, bytes.length, documentEntry));
 }
 
-export interface Shape {
-  readonly leaves: FieldLeaf[];
-  /** The paths of all maps, empty ones too. Looked up and not walked to: a document may hold tens of thousands. */
-  readonly maps: Set<string>;
+function fieldsAmong(bytes: Buffer, entries: readonly Entry[]): Fields {
+  return new Map(entries.map((entry) => [entry.key, fieldAt(bytes, entry)]));
 }
 
-export function shapeOf(bytes: Buffer): Shape {
-  const shape: Shape = { leaves: [], maps: new Set() };
-  for (const entry of entriesOf(bytes, 0, bytes.length, documentEntry)) collect(bytes, entry, [], shape);
-  return shape;
-}
-
-function collect(bytes: Buffer, entry: Entry, above: readonly string[], shape: Shape): void {
-  const segments = [...above, entry.key];
+function fieldAt(bytes: Buffer, entry: Entry): Field {
   const map = mapContent(bytes, entry);
-  const entries = map === undefined ? [] : entriesOf(bytes, map.start, map.end, mapEntry);
-  const isVector = entries.some(({ key }) => reservedName.test(key));
-  if (map !== undefined && !isVector) shape.maps.add(formatFieldPath(segments));
-  if (map === undefined || entries.length === 0 || isVector) {
-    shape.leaves.push({ segments, isEmptyMap: map !== undefined && entries.length === 0, isVector });
-    return;
-  }
-  for (const inner of entries) collect(bytes, inner, segments, shape);
+  if (map === undefined) return 'value';
+  const entries = entriesOf(bytes, map.start, map.end, mapEntry);
+  return entries.some(({ key }) => reservedName.test(key)) ? 'vector' : fieldsAmong(bytes, entries);
 }
 
 function mapContent(bytes: Buffer, entry: Entry): { start: number; end: number } | undefined {
@@ -97,8 +83,6 @@ function readEntry(bytes: Buffer, start: number, end: number): Entry {
 }
 
 /** Names that are not plain words stand in backticks. */
-export function formatFieldPath(segments: readonly string[]): string {
-  return segments
-    .map((name) => (simpleName.test(name) ? name : `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``))
-    .join('.');
+export function formatName(name: string): string {
+  return simpleName.test(name) ? name : `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }

@@ -10,8 +10,8 @@ import { nameOfDocument } from '../scan/document-batch-builder.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { forEachRecord } from '../scan/records.ts';
 import { emptySlices, sliceDocument } from './document-slices.ts';
-import { formatFieldPath, leavesOf, type Shape, shapeOf } from './field-paths.ts';
-import { encodeMask } from './write-batch.ts';
+import { type Fields, fieldsOf, formatName } from './field-paths.ts';
+import { encodeMask, requestBytesMax } from './write-batch.ts';
 
 /** Serialized fields of existing documents by path, for those records of a batch that bring maps. */
 export type ExistingFields = ReadonlyMap<string, Buffer>;
@@ -53,34 +53,38 @@ function pathsWithMaps(batch: RecordBatch): string[] {
     if (kind !== recordKind.put) return;
     sliceDocument(bytes, bodyStart, end, slices);
     const content = slices.joined ?? bytes.subarray(slices.contentStart, slices.contentEnd);
-    if (leavesOf(content).some(({ isEmptyMap, segments }) => isEmptyMap || segments.length > 1)) {
+    if ([...fieldsOf(content).values()].some((field) => field instanceof Map)) {
       paths.push(bytes.toString('utf8', slices.pathStart, slices.pathEnd));
     }
   });
   return paths;
 }
 
-/** A mask of all leaves, without empty maps where a map is already, and of whole maps where a vector is. */
+/**
+ * A mask of all leaves, without empty maps where a map is already, and of whole maps where a vector is. Where that is more than a
+ * request holds, maps that meet no map are named as a whole; if even that is too much, the mask is one that no request holds.
+ */
 export function mergeMask(content: Buffer, existing: Buffer | undefined): Buffer {
-  const there = existing === undefined ? nothing : shapeOf(existing);
-  const leaves = leavesOf(content).filter(
-    ({ isEmptyMap, segments }) => !(isEmptyMap && there.maps.has(formatFieldPath(segments))),
-  );
-  const vectors = vectorsOf(there);
-  return encodeMask([...new Set(leaves.map(({ segments }) => replacedPath(segments, vectors)))]);
+  const coming = fieldsOf(content);
+  const there = existing === undefined ? undefined : fieldsOf(existing);
+  const exact = encodeMask(writtenPaths(coming, there, { wholeMaps: false }), requestBytesMax);
+  if (exact.length + content.length + nameBytesMax < requestBytesMax) return exact;
+  return encodeMask(writtenPaths(coming, there, { wholeMaps: true }), requestBytesMax);
 }
 
-const nothing: Shape = { leaves: [], maps: new Set() };
+const nameBytesMax = 8 * 1024;
 
-function vectorsOf({ leaves }: Shape): ReadonlySet<string> {
-  return new Set(leaves.filter(({ isVector }) => isVector).map(({ segments }) => formatFieldPath(segments)));
-}
-
-/** The path of the leaf, or of the map around it that takes the place of a vector. */
-function replacedPath(segments: readonly string[], vectors: ReadonlySet<string>): string {
-  for (let depth = 1; vectors.size > 0 && depth < segments.length; depth += 1) {
-    const path = formatFieldPath(segments.slice(0, depth));
-    if (vectors.has(path)) return path;
+function* writtenPaths(
+  coming: Fields,
+  there: Fields | undefined,
+  how: { readonly wholeMaps: boolean },
+  above = '',
+): Generator<string> {
+  for (const [name, field] of coming) {
+    const path = `${above}${formatName(name)}`;
+    const old = there?.get(name);
+    const isNew = !(old instanceof Map);
+    if (!(field instanceof Map) || old === 'vector' || (isNew && (field.size === 0 || how.wholeMaps))) yield path;
+    else yield* writtenPaths(field, isNew ? undefined : old, how, `${path}.`);
   }
-  return formatFieldPath(segments);
 }

@@ -8,15 +8,22 @@ import { backoffMs, pause, throwIfAborted } from '../retry.ts';
 import { GrpcError, grpcCode, mayPass } from '../transport/status.ts';
 import { isMismatch, resolveMismatches } from './mismatches.ts';
 import { fail, type SendContext, skip, succeed } from './outcomes.ts';
-import type { WriteBatch } from './write-batch.ts';
+import { requestBytesMax, type WriteBatch } from './write-batch.ts';
 import { readFailures, readVersions, type WriteFailure } from './write-statuses.ts';
 
 const requestTimeoutMs = minuteMs;
+
+/** Its mask is one that was cut off: a part of the document would be written and called the whole. */
+const tooLarge = new GrpcError(
+  grpcCode.INVALID_ARGUMENT,
+  'the names of all fields that a merge would write are more than a request to Firestore holds (10 MiB); restore this document with overwrite',
+);
 
 /** Throws only what is fatal for the whole work. */
 export async function sendBatch(context: SendContext, batch: WriteBatch): Promise<void> {
   const { client, governor, signal } = context;
   if (context.isInquiry) return await inquire(context, batch);
+  if (context.mode === 'merge' && batch.bytes > requestBytesMax) return await sendApart(context, batch, tooLarge);
   let open = batch;
   let failures = 0;
   let renewed = false;

@@ -66,6 +66,12 @@ interface Stretch {
   settled: boolean;
 }
 
+interface PreparedWrite {
+  /** Set when the fields are not those of the record as they stand there. */
+  readonly content: Buffer | undefined;
+  readonly mask?: Buffer;
+}
+
 /** How long the answers to requests under way are waited for when the work ends with an error. */
 const lastAnswersMs = 10_000;
 
@@ -122,13 +128,15 @@ class ApplyRun {
     for (const [index, location] of locations.entries()) {
       if (this.isStopped) return;
       sliceDocument(bytes!, location.bodyStart, location.end, this.#slices);
+      const write = this.#prepare(bytes!, location, existing);
+      const payloadBytes = (location.end - location.bodyStart) * 2 + (write.mask?.length ?? 0);
       const repeated = this.#open.isRepetition(bytes!, this.#slices.pathStart, this.#slices.pathEnd);
-      if (repeated || !this.#open.fits((location.end - location.bodyStart) * 2, writesMax)) {
+      if (repeated || !this.#open.fits(payloadBytes, writesMax)) {
         await this.#dispatch();
         // A later version of the same document may not overtake the earlier one.
         if (repeated) await this.#governor.drained();
       }
-      this.#append(bytes!, location, existing, expected?.[index]);
+      this.#append(bytes!, location, write, expected?.[index]);
     }
   }
 
@@ -155,31 +163,28 @@ class ApplyRun {
     );
   }
 
+  #prepare(bytes: Buffer, { kind }: RecordLocation, existing: ExistingFields): PreparedWrite {
+    const { joined, contentStart, contentEnd, pathStart, pathEnd } = this.#slices;
+    if (kind === recordKind.delete) return { content: joined };
+    const rewritten = joined
+      ? this.#rewriter?.rewrite(joined, 0, joined.length)
+      : this.#rewriter?.rewrite(bytes, contentStart, contentEnd);
+    const content = rewritten ?? joined;
+    if (this.#options.mode !== 'merge') return { content };
+    const path = bytes.toString('utf8', pathStart, pathEnd);
+    const mask = mergeMask(content ?? bytes.subarray(contentStart, contentEnd), existing.get(path));
+    return { content, mask };
+  }
+
   #append(
     bytes: Buffer,
-    location: RecordLocation,
-    existing: ExistingFields,
+    { kind }: RecordLocation,
+    { content, mask }: PreparedWrite,
     expectedVersion: Version | null | undefined,
   ): void {
-    const { mode } = this.#options;
-    const slices = this.#slices;
-    const isDelete = location.kind === recordKind.delete;
-    const expected = mode === 'skip_existing' && !isDelete ? null : expectedVersion;
+    const expected = this.#options.mode === 'skip_existing' && kind !== recordKind.delete ? null : expectedVersion;
     this.#expected.push(expected);
-    let content = slices.joined;
-    if (!isDelete && this.#rewriter !== undefined) {
-      content =
-        content === undefined
-          ? this.#rewriter.rewrite(bytes, slices.contentStart, slices.contentEnd)
-          : (this.#rewriter.rewrite(content, 0, content.length) ?? content);
-    }
-    if (mode !== 'merge' || isDelete) {
-      this.#open.add(location.kind, bytes, slices, content, { expected });
-      return;
-    }
-    const fields = content ?? bytes.subarray(slices.contentStart, slices.contentEnd);
-    const path = bytes.toString('utf8', slices.pathStart, slices.pathEnd);
-    this.#open.add(location.kind, bytes, slices, content, { expected, mask: mergeMask(fields, existing.get(path)) });
+    this.#open.add(kind, bytes, this.#slices, content, mask === undefined ? { expected } : { expected, mask });
   }
 
   async #dispatch(): Promise<void> {

@@ -9,7 +9,7 @@ import type { DocumentSlices } from './document-slices.ts';
 
 const defaultWritesMax = 500;
 /** Firestore's limit is 10 MiB for the whole request. */
-const requestBytesMax = 10 * 1024 * 1024 - 64 * 1024;
+export const requestBytesMax = 10 * 1024 * 1024 - 64 * 1024;
 const capacityFirst = 384 * 1024;
 const prefixBytes = 5;
 const writesTag = 0x12;
@@ -231,15 +231,18 @@ export interface WriteShape {
   readonly mask?: Buffer;
 }
 
-/** DocumentMask { field_paths } */
-export function encodeMask(fieldPaths: readonly string[]): Buffer {
+/** DocumentMask { field_paths }, cut off behind `bytesMax`. */
+export function encodeMask(fieldPaths: Iterable<string>, bytesMax: number): Buffer {
   const pieces: Buffer[] = [];
+  let bytes = 0;
   for (const path of fieldPaths) {
+    if (bytes > bytesMax) break;
     const text = Buffer.from(path);
     const head = Buffer.allocUnsafe(1 + varintBytes(text.length));
     head[0] = 0x0a;
     writeVarint(head, 1, text.length);
     pieces.push(head, text);
+    bytes += head.length + text.length;
   }
   return Buffer.concat(pieces);
 }
