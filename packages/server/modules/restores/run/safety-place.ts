@@ -28,6 +28,16 @@ export async function safetyPlace(context: RestoresContext, row: RestoreRow, sig
   return first;
 }
 
+/** Another place, where those before could not be written. */
+export async function placeBeside(
+  context: RestoresContext,
+  row: RestoreRow,
+  refused: readonly string[],
+): Promise<string | undefined> {
+  const places = await knownPlaces(context, row, row.backupId);
+  return places.find((place) => !refused.includes(place));
+}
+
 async function placeOfLog(context: RestoresContext, row: RestoreRow, { projectId }: RestoreRow): Promise<string[]> {
   try {
     return [await context.moments.destinationOf(row.organizationId, projectId)];

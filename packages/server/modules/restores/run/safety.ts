@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { documentsScope, type Scope } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
-import { backupStore } from '../../backups/index.ts';
+import { type BackupRow, backupStore } from '../../backups/index.ts';
 import type { RestoresContext } from '../context.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import type { Measured } from './measure-restore.ts';
 import { openBackup } from './open-one-source.ts';
 import type { RestoreMeter } from './restore-meter.ts';
-import { safetyPlace } from './safety-place.ts';
+import { placeBeside, safetyPlace } from './safety-place.ts';
 
 const pollMs = 400;
 
@@ -30,18 +30,50 @@ export async function saveBefore(
   const { row, target } = meter.work;
   if (!row.safetyBackup || !overwrites(row)) return undefined;
   const few = row.deleteExtra ? undefined : measured.paths;
-  const safetyBackupId =
-    (await usableSafetyBackup(context, row)) ??
-    (await context.backups.startSafetyBackup(row.organizationId, target, {
-      restoreId: row.id,
-      storageDestinationId: readFrom ?? (await safetyPlace(context, row, signal)),
-      scope: few ? documentsScope(few) : scope,
-      includeAuthUsers: row.includeAuthUsers,
-    }));
-  await meter.save({ safetyBackupId });
-  await untilCompleted(context, row, safetyBackupId, AbortSignal.any([signal, meter.cancelled]));
-  return openBackup(context, row.organizationId, safetyBackupId, signal);
+  const stop = AbortSignal.any([signal, meter.cancelled]);
+  const saveIn = async (storageDestinationId: string) => {
+    const overwritten = { restoreId: row.id, scope: few ? documentsScope(few) : scope };
+    const { includeAuthUsers } = row;
+    return context.backups.startSafetyBackup(row.organizationId, target, {
+      ...overwritten,
+      includeAuthUsers,
+      storageDestinationId,
+    });
+  };
+  let safetyBackupId =
+    (await usableSafetyBackup(context, row)) ?? (await saveIn(readFrom ?? (await safetyPlace(context, row, signal))));
+  const refused: Refused[] = [];
+  for (;;) {
+    await meter.save({ safetyBackupId });
+    const ended = await untilEnded(context, row, safetyBackupId, stop);
+    if (ended.status === 'completed') return openBackup(context, row.organizationId, safetyBackupId, signal);
+    refused.push({ place: ended.storageDestinationId, problem: whyNotSaved(ended) });
+    const next = isRefusedByStorage(ended)
+      ? await placeBeside(
+          context,
+          row,
+          refused.map(({ place }) => place),
+        )
+      : undefined;
+    if (next === undefined) throw refused[0]!.problem;
+    safetyBackupId = await saveIn(next);
+  }
 }
+
+interface Refused {
+  place: string;
+  problem: Problem;
+}
+
+/** A bucket that is full, or that a policy closed, can be read and not written. */
+function isRefusedByStorage({ error }: BackupRow): boolean {
+  return storageCodes.has(error?.code ?? '');
+}
+const storageCodes: ReadonlySet<string> = new Set([
+  'STORAGE_UPLOAD_ERROR',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_UNAVAILABLE',
+]);
 
 /** The one that a restore which broke off has. Nothing was written before it was completed: one that failed is made anew. */
 async function usableSafetyBackup(context: RestoresContext, row: RestoreRow): Promise<string | undefined> {
@@ -64,25 +96,26 @@ export async function openFormer(
     : openBackup(context, undone.organizationId, undone.safetyBackupId, signal);
 }
 
-async function untilCompleted(
+async function untilEnded(
   context: RestoresContext,
   row: RestoreRow,
   safetyBackupId: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<BackupRow> {
   for (;;) {
     const backup = await context.platform.database.tenant(row.organizationId, (transaction) =>
       backupStore.get(transaction, row.organizationId, safetyBackupId),
     );
-    if (backup.status === 'completed') return;
-    if (backup.status !== 'pending' && backup.status !== 'running') {
-      const code = (backup.error?.code ?? 'INTERNAL_ERROR') as 'INTERNAL_ERROR';
-      throw new Problem(
-        code,
-        `The safety backup ${safetyBackupId} ended as ${backup.status}, so nothing was overwritten. ${backup.error?.message ?? ''}`,
-      );
-    }
+    if (backup.status !== 'pending' && backup.status !== 'running') return backup;
     await sleep(pollMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) throw signal.reason;
   }
+}
+
+function whyNotSaved({ id, status, error }: BackupRow): Problem {
+  const code = (error?.code ?? 'INTERNAL_ERROR') as 'INTERNAL_ERROR';
+  return new Problem(
+    code,
+    `The safety backup ${id} ended as ${status}, so nothing was overwritten. ${error?.message ?? ''}`,
+  );
 }
