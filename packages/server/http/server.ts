@@ -12,8 +12,9 @@ import type { Ids } from '../platform/ids.ts';
 import { lazyChild } from '../platform/log.ts';
 import { Problem } from '../platform/problem.ts';
 import type { AnyHandler, Handlers } from './call.ts';
-import { bodyFault, errorBody, problemOf, sendProblem } from './errors.ts';
+import { errorBody, problemOf, sendProblem } from './errors.ts';
 import { IdempotencyStore } from './idempotency.ts';
+import { parseJsonOnly } from './json-body.ts';
 import { createNotFound } from './not-found.ts';
 import type { HttpOptions } from './options.ts';
 import { serveOperation } from './serve-operation.ts';
@@ -108,26 +109,6 @@ function report(request: FastifyRequest, reply: FastifyReply, options: HttpOptio
   // Whoever was refused asks for the reason with the request id, so it is found whatever is logged of good calls.
   if (code === null) request.log.debug(line, 'request');
   else request.log.info({ ...line, code, ip: request.ip }, 'a request was refused or failed');
-}
-
-/** JSON in UTF-8 and nothing else; an empty body counts as none. */
-function parseJsonOnly(app: FastifyInstance): void {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, buffer, done) => {
-    if (buffer.length === 0) return done(null, undefined);
-    let text: string;
-    try {
-      text = decoder.decode(buffer as Buffer);
-    } catch {
-      return done(bodyFault('is not UTF-8'));
-    }
-    try {
-      return done(null, JSON.parse(text));
-    } catch {
-      return done(bodyFault('is not valid JSON'));
-    }
-  });
 }
 
 /** What does not even parse as HTTP still gets the error envelope. */
