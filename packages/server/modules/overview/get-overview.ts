@@ -16,6 +16,7 @@ type OverviewProject = Overview['projects'][number];
 const projectsMax = 1000;
 const schedulesMax = 5000;
 const nextRunsMax = 100;
+const sliceMs = 5;
 const worstFirst: readonly OverviewProject['protection']['state'][] = ['unprotected', 'at_risk', 'protected', 'manual'];
 
 const notCaptured: OverviewProject['pitr'] = {
@@ -30,20 +31,13 @@ const notCaptured: OverviewProject['pitr'] = {
 export async function getOverview(context: OverviewContext, organizationId: string): Promise<Overview> {
   const { database, clock } = context.platform;
   const now = clock.now();
-  return database.tenant(organizationId, async (transaction) => {
+  const { projects, schedules, found, ...rest } = await database.tenant(organizationId, async (transaction) => {
     const projects = await projectStore.all(transaction, organizationId, projectsMax);
     const schedules = await scheduleStore.all(transaction, organizationId, schedulesMax);
-    const found = await findFacts(context, transaction, organizationId, projects);
-    const shown = projects.map((project) =>
-      presentProject(
-        project,
-        schedules.filter(({ projectId }) => projectId === project.id),
-        found,
-        now,
-      ),
-    );
     return {
-      projects: shown.sort((a, b) => rank(a) - rank(b)),
+      projects,
+      schedules,
+      found: await findFacts(context, transaction, organizationId, projects),
       nextRuns: await nextRunsOf(transaction, schedules),
       days: (await usageOf(transaction, organizationId, now)).map(
         ({ day, storedBytes, storedByDestination, readsUsed }) => ({
@@ -56,6 +50,12 @@ export async function getOverview(context: OverviewContext, organizationId: stri
       readsByProject: await readersOfDays(transaction, organizationId, now),
     };
   });
+  const rhythms = await rhythmsOf(context, organizationId, schedules, now);
+  const ofProjects = Map.groupBy(schedules, ({ projectId }) => projectId);
+  const shown = projects.map((project) =>
+    presentProject(project, ofProjects.get(project.id) ?? [], { ...found, rhythms }, now),
+  );
+  return { projects: shown.sort((a, b) => rank(a) - rank(b)), ...rest };
 }
 
 async function nextRunsOf(transaction: Transaction, schedules: readonly ScheduleRow[]): Promise<Overview['nextRuns']> {
@@ -79,6 +79,8 @@ interface Found {
   anomalies: ReadonlyMap<string, OverviewProject['anomalies']>;
   destinations: readonly DestinationRow[];
   defaultStorageId: string | null;
+  /** By schedule, of those that run. */
+  rhythms: ReadonlyMap<string, Rhythm>;
 }
 
 async function findFacts(
@@ -86,7 +88,7 @@ async function findFacts(
   transaction: Transaction,
   organizationId: string,
   projects: readonly ProjectRow[],
-): Promise<Found> {
+): Promise<Omit<Found, 'rhythms'>> {
   const ids = projects.map(({ id }) => id);
   // Somebody who let retention go on has had a look at everything before.
   const frozen = projects.filter(({ retentionFrozen }) => retentionFrozen !== null).map(({ id }) => id);
@@ -130,10 +132,11 @@ function presentProject(
   const pitr = found.pitr.get(project.id) ?? notCaptured;
   const drill = found.drills.get(project.id);
   const anomalies = found.anomalies.get(project.id) ?? [];
-  const enabled = schedules.filter((schedule) => schedule.enabled && schedule.nextRunAt !== null);
-  const [often] = enabled
-    .map((schedule) => ({ schedule, rhythm: rhythmOf(schedule, now) }))
-    .sort((a, b) => a.rhythm.intervalMs - b.rhythm.intervalMs);
+  const running = schedules
+    .map((schedule) => ({ schedule, rhythm: found.rhythms.get(schedule.id) }))
+    .filter((each): each is { schedule: ScheduleRow; rhythm: Rhythm } => each.rhythm !== undefined);
+  const enabled = running.map(({ schedule }) => schedule);
+  const [often] = running.sort((a, b) => a.rhythm.intervalMs - b.rhythm.intervalMs);
   return {
     id: project.id,
     name: project.name,
@@ -177,6 +180,26 @@ function presentProject(
     anomalies: anomalies.map(({ reason, before, after, backupId, at }) => ({ reason, before, after, backupId, at })),
     retentionFrozen: project.retentionFrozen,
   };
+}
+
+/** Thousands of schedules are a second of computing: others are answered in between. */
+async function rhythmsOf(
+  { platform: { cpuTurns } }: OverviewContext,
+  organizationId: string,
+  schedules: readonly ScheduleRow[],
+  now: Date,
+): Promise<ReadonlyMap<string, Rhythm>> {
+  const rhythms = new Map<string, Rhythm>();
+  let sliceEndsMs = performance.now() + sliceMs;
+  for (const schedule of schedules) {
+    if (!schedule.enabled || schedule.nextRunAt === null) continue;
+    if (performance.now() > sliceEndsMs) {
+      await cpuTurns.take(organizationId);
+      sliceEndsMs = performance.now() + sliceMs;
+    }
+    rhythms.set(schedule.id, rhythmOf(schedule, now));
+  }
+  return rhythms;
 }
 
 function rhythmOf(schedule: ScheduleRow, now: Date): Rhythm {

@@ -65,7 +65,7 @@ async function readResources(
       logs: await measuredLogs(transaction, measuredMax),
       now,
     }),
-    ...scheduleFamilies(shownSchedules, intervals.seconds(shownSchedules, now)),
+    ...scheduleFamilies(shownSchedules, await intervals.seconds(shownSchedules, now)),
     ...backupFamilies({
       projects: shownProjects,
       schedules: shownSchedules,

@@ -72,6 +72,8 @@ function nextWall(expression: CronExpression, after: WallMs, before: WallMs): Wa
   for (let day = Math.floor(first / dayMs) * dayMs; day < before; day += dayMs) {
     const date = new Date(day);
     const calendar = { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
+    // Nothing of a month that is not named; the loop goes on with the first of the next one.
+    if (!expression.months.has(calendar.month)) day = Date.UTC(calendar.year, calendar.month, 1) - dayMs;
     if (!matchesDay(expression, calendar)) continue;
     const found = firstTimeOfDay(expression, Math.max(0, first - day) / minuteMs);
     if (found === undefined) continue;

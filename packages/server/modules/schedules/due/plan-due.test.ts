@@ -52,6 +52,17 @@ test('of a long outage the newest ten are told, in little time', () => {
   expect(process.cpuUsage(before).user / 1000).toBeLessThan(500);
 });
 
+test('so are those of a schedule that had been over for long when the outage ended', () => {
+  const before = process.cpuUsage();
+  const january = { cron: '* 0-23 * 1 *', timezone: 'America/Santiago', nextRunAt: new Date('2024-01-05T10:00:00Z') };
+  const plan = planDue({ ...hourly, ...january }, at('01T13:40:30'));
+  expect(plan).toMatchObject({ missedBefore: true, trigger: new Date('2026-02-01T02:59:00Z'), isCaughtUp: true });
+  expect(plan.missed.map((date) => date.toISOString().slice(0, 16))).toEqual(
+    Array.from({ length: 10 }, (_, index) => `2026-02-01T02:${49 + index}`),
+  );
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+});
+
 test('due times that a later one overtook within the tolerance are neither run nor missed', () => {
   const plan = planDue({ ...hourly, cron: '*/5 * * * *' }, at('01T10:12:00'));
   expect(plan).toMatchObject({ trigger: at('01T10:10:00'), missed: [] });

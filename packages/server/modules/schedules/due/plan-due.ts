@@ -1,10 +1,10 @@
-import { hourMs, minuteMs } from '../../../platform/durations.ts';
+import { later, minuteMs } from '../../../platform/durations.ts';
 import { type CronExpression, parseCron } from '../cron/cron-expression.ts';
+import { newestDueTimes } from '../cron/due-times.ts';
 import { nextRun } from '../cron/next-run.ts';
 
 /** Of an outage so many missed runs are told one by one. */
 const missedToldMax = 10;
-const windowStartMs = hourMs;
 
 export interface DueSchedule {
   cron: string;
@@ -31,9 +31,10 @@ export interface DuePlan {
 /** What becomes of every due time up to now. Each of them appears once, but for the older ones of a long outage. */
 export function planDue(schedule: DueSchedule, now: Date): DuePlan {
   const expression = parseCron(schedule.cron);
-  const { due, isCut } = latestDue(expression, schedule, now);
-  const next = nextRun(expression, schedule.timezone, later(now, schedule.nextRunAt)) ?? null;
-  const isMissed = (date: Date) => now.getTime() - date.getTime() > schedule.missedAfterMinutes * minuteMs;
+  const toleranceMs = schedule.missedAfterMinutes * minuteMs;
+  const isMissed = (date: Date) => now.getTime() - date.getTime() > toleranceMs;
+  const due = dueTimesToTell(expression, schedule, now, toleranceMs);
+  const next = nextRun(expression, schedule.timezone, latest(now, schedule.nextRunAt)) ?? null;
   const newest = due.at(-1) as Date;
   const runs = !isMissed(newest) || schedule.catchUp === 'latest';
   const others = runs ? due.slice(0, -1) : due;
@@ -42,33 +43,30 @@ export function planDue(schedule: DueSchedule, now: Date): DuePlan {
     trigger: runs ? newest : null,
     isCaughtUp: runs && isMissed(newest),
     missed: missed.slice(-missedToldMax),
-    missedBefore: isCut || missed.length > missedToldMax,
+    missedBefore: missed.length > missedToldMax,
     passedOver: others.filter((date) => !isMissed(date)).slice(-missedToldMax),
     next,
   };
 }
 
-/** The latest due times from the one the schedule shows up to now; the window grows until it holds enough of them. */
-function latestDue(
+/** From the one the schedule shows up to now: as many of the newest as are told, of those that were missed and of all, oldest first. */
+function dueTimesToTell(
   expression: CronExpression,
   { timezone, nextRunAt }: DueSchedule,
   now: Date,
-): { due: Date[]; isCut: boolean } {
-  const enough = missedToldMax + 2;
-  for (let windowMs = windowStartMs; ; windowMs *= 4) {
-    const fromMs = Math.max(nextRunAt.getTime(), now.getTime() - windowMs);
-    const isCut = fromMs > nextRunAt.getTime();
-    const due: Date[] = isCut ? [] : [nextRunAt];
-    for (let last = new Date(isCut ? fromMs - 1 : fromMs); ; ) {
-      const next = nextRun(expression, timezone, last);
-      if (!next || next > now) break;
-      due.push(next);
-      last = next;
-    }
-    if (!isCut || due.length >= enough) return { due, isCut };
-  }
+  toleranceMs: number,
+): Date[] {
+  // One more for the run that begins, and one that shows whether there are still others.
+  const count = missedToldMax + 2;
+  const newestUpTo = (until: Date) => newestDueTimes(expression, timezone, { after: nextRunAt, until }, count);
+  const all = newestUpTo(now);
+  if (all.length < count) return [nextRunAt, ...all.reverse()];
+  const missed = newestUpTo(later(now, -toleranceMs - 1));
+  const first = missed.length < count ? [nextRunAt] : [];
+  const times = new Set([...first, ...missed, ...all].map((date) => date.getTime()));
+  return [...times].sort((left, right) => left - right).map((time) => new Date(time));
 }
 
-function later(left: Date, right: Date): Date {
+function latest(left: Date, right: Date): Date {
   return left > right ? left : right;
 }
