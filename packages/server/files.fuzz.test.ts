@@ -1,6 +1,7 @@
 import {
   type BlobStore,
   createLocalStore,
+  type ForeignFormat,
   isEngineError,
   openChain,
   openForeignView,
@@ -18,7 +19,7 @@ import { fuzzCasesShared as fuzzCases, fuzzSeed, fuzzTimeoutMs, neighbourMsMax }
 import { startTestApp, type TestApp } from './testing/test-app.ts';
 
 /**
- * Backup files that were good once: backups of ours, managed exports, files of version 1, each with something changed, cut,
+ * Backup files that were good once: backups of ours and their exports, managed exports, files of version 1, each with something changed, cut,
  * doubled or made absurd. Whatever is in them: reading ends, with a code that says what is wrong with the file.
  */
 
@@ -44,13 +45,18 @@ async function read({ format, path }: HostileFile, root: string): Promise<void> 
   const store = await createLocalStore({ root });
   try {
     if (format === 'holdfast' || format === 'sealed') await readOurs(store, path);
-    else await convert(store, path, path.endsWith('.json') ? 'json' : 'firestore-export');
+    else await convert(store, path, formatOf(path));
   } finally {
     await store.close();
   }
 }
 
-async function convert(store: BlobStore, path: string, format: 'json' | 'firestore-export'): Promise<void> {
+function formatOf(path: string): ForeignFormat {
+  if (path.endsWith('.ndjson')) return 'ndjson';
+  return path.endsWith('.json') ? 'json' : 'firestore-export';
+}
+
+async function convert(store: BlobStore, path: string, format: ForeignFormat): Promise<void> {
   await withScratch(async (scratch) => {
     const view = await openForeignView({ store, path, format, database: testDatabase, scratch, codec });
     for await (const _ of view.records());

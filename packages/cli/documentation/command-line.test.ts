@@ -29,7 +29,7 @@ const adaptations: readonly [RegExp, Adapt][] = [
   ],
   [/--region fra1/, (text) => text.replace('fra1', 'eu-central-1')],
   [/--target Staging/, (text) => staging().then(() => text)],
-  [/backup import old\/shop\.json/, (text) => legacyFile().then(() => text)],
+  [/backup import old\//, (text) => legacyFile().then(() => text)],
   [/backup cancel bkp_…/, async (text) => text.replace('bkp_…', await slowBackup())],
   [/backup delete bkp_…/, async (text) => text.replace('bkp_…', await newBackup(['orders'], 'Google'))],
   [/bkp_…/, async (text) => text.replaceAll('bkp_…', await goodBackup())],
@@ -78,6 +78,8 @@ async function legacyFile(): Promise<void> {
     credentials: { accessKeyId: world.env.AWS_ACCESS_KEY_ID, secretAccessKey: world.env.AWS_SECRET_ACCESS_KEY },
   });
   await store.put('old/shop.json', Buffer.from('{"users":{"ada":{"name":"Ada"}}}'));
+  const line = { name: 'projects/shop/databases/(default)/documents/users/ada', fields: {} };
+  await store.put('old/users.ndjson', Buffer.from(`${JSON.stringify(line)}\n`));
   await store.close();
 }
 

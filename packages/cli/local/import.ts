@@ -14,11 +14,16 @@ interface ImportOptions extends StoreOptions {
 }
 
 export function importCommand(): Command {
-  return storeCommand('import', 'make a backup of a foreign file: a managed export folder, or the JSON of version 1')
+  return storeCommand(
+    'import',
+    'make a backup of a foreign file: a managed export folder, the JSON of version 1, or lines that were exported',
+  )
     .argument('<path>', 'the folder or file inside --from')
     .requiredOption('--from <address>', 'the store that holds it')
     .addOption(
-      new Option('--format <format>', 'what it is').choices(['firestore-export', 'json']).makeOptionMandatory(),
+      new Option('--format <format>', 'what it is')
+        .choices(['firestore-export', 'json', 'ndjson'])
+        .makeOptionMandatory(),
     )
     .requiredOption('-p, --project <id>', 'the project it belongs to')
     .option('-d, --database <id>', 'database of the project', '(default)')

@@ -106,7 +106,7 @@ const backupScope = z
   })
   .meta({ id: 'BackupScope', description: 'What the backup covers, as it really is.' });
 
-export const importSources = ['holdfast', 'firestore-export', 'json'] as const;
+export const importSources = ['holdfast', 'firestore-export', 'json', 'ndjson'] as const;
 
 export const anomalyReasons = ['documents_shrank', 'collection_shrank', 'verification_failed', 'drill_failed'] as const;
 
@@ -287,7 +287,7 @@ export const importBackupRequest = z.strictObject({
     source: z
       .enum(importSources)
       .describe(
-        '`holdfast`: a manifest of this service; `firestore-export`: a folder of a managed export; `json`: the single file of version 1.x.',
+        '`holdfast`: a manifest of this service; `firestore-export`: a folder of a managed export; `json`: the single file of version 1.x; `ndjson`: an export of this service, one document a line.',
       ),
   }),
 });

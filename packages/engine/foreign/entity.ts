@@ -5,7 +5,15 @@ import { EngineError, isEngineError } from '../ports/errors.ts';
 import { recordKind } from '../ports/record.ts';
 import { DocumentPlace } from './document-place.ts';
 import { pathTo, requireFieldName } from './names.ts';
-import { depthMax, geoPointValue, referenceValue, requireSize, timestampValue } from './storable.ts';
+import {
+  depthMax,
+  geoPointValue,
+  isVector,
+  referenceValue,
+  requireSize,
+  timestampValue,
+  vectorTypeField,
+} from './storable.ts';
 import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.ts';
 
 /**
@@ -15,8 +23,6 @@ import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.t
  * group Point = 5 {x = 6, y = 7}, group Reference = 12 {app = 13, group PathElement = 14 {type = 15, id = 16, name = 17}}.
  */
 const meaning = { when: 7, point: 9, blob: 14, byteString: 16, entity: 19, emptyList: 24 } as const;
-
-const vectorTypeField = '__type__';
 
 /** The document of an entity of a file, as it is imported into a database. Exports carry no times. */
 export function entityRecord(bytes: Uint8Array, database: string, file: string): UnsortedRecord {
@@ -162,13 +168,6 @@ function readString(inside: ProtobufReader, means: number, context: ReferenceCon
   if (vectorTypeField in fields && !isVector(fields))
     throw context.place.refused('has a name that is reserved by Firestore');
   return { mapValue: Object.keys(fields).length === 0 ? {} : { fields } };
-}
-
-/** An embedding is a map of this shape, and nothing else may be one. */
-function isVector({ [vectorTypeField]: type, value, ...others }: JsonFields): boolean {
-  const isNamed = type !== undefined && 'stringValue' in type && type.stringValue === '__vector__';
-  const values = value !== undefined && 'arrayValue' in value ? (value.arrayValue.values ?? []) : [];
-  return isNamed && Object.keys(others).length === 0 && values.every((each) => 'doubleValue' in each);
 }
 
 /** A coordinate that is missing is no number, and refused as such. */

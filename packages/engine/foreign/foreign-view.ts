@@ -7,7 +7,7 @@ import { comparePaths } from '../ports/path-order.ts';
 import { findManagedExport, readExportPieces } from './managed-export.ts';
 import { readInThread } from './reading-thread.ts';
 
-export type ForeignFormat = 'firestore-export' | 'json';
+export type ForeignFormat = 'firestore-export' | 'json' | 'ndjson';
 
 const pieceBytes = 1024 * 1024;
 /** Several files are sorted at once, and nobody waits for them. */
@@ -53,7 +53,7 @@ export async function openForeignView(options: ForeignViewOptions): Promise<View
 
 /** A log that ends too early looks as one that ends: only what the export says of itself tells that something is missing. */
 function requireExpected({ path, format, onWarning }: ForeignViewOptions, given: number, expected: number | undefined) {
-  if (format === 'json' || given === expected) return;
+  if (format !== 'firestore-export' || given === expected) return;
   if (expected === undefined) onWarning?.(`The export at ${path} does not say how many documents it holds.`);
   else if (given < expected)
     throw new EngineError(
@@ -94,8 +94,8 @@ interface ForeignRecords {
 async function recordsOf(options: ForeignViewOptions): Promise<ForeignRecords> {
   const { store, path, format, database, signal } = options;
   const call = signal ? { signal } : {};
-  const found = format === 'json' ? undefined : await foundExport(options, call);
-  const pieces = found ? readExportPieces(store, found, call) : readPieces(store, path, call);
+  const found = format === 'firestore-export' ? await foundExport(options, call) : undefined;
+  const pieces = found ? readExportPieces(store, found, call) : readPieces(options, call);
   return { records: readInThread({ format, key: path, database }, pieces, options), expected: found?.documents };
 }
 
@@ -105,10 +105,13 @@ async function foundExport({ store, path, onWarning }: ForeignViewOptions, call:
   return found;
 }
 
-async function* readPieces(store: BlobStore, key: string, options: CallOptions): AsyncGenerator<Uint8Array> {
+async function* readPieces(
+  { store, path: key, format }: ForeignViewOptions,
+  options: CallOptions,
+): AsyncGenerator<Uint8Array> {
   const info = await store.head(key, options);
   if (!info) throw new EngineError('STORAGE_NOT_FOUND', `There is no file ${key}.`);
-  if (info.size > fileBytesMax)
+  if (format === 'json' && info.size > fileBytesMax)
     throw new EngineError('VALIDATION_ERROR', `${key} has more than ${fileBytesMax} bytes.`);
   for (let offset = 0; offset < info.size; offset += pieceBytes) {
     const piece = await store.getRange(key, offset, Math.min(pieceBytes, info.size - offset), options);

@@ -9,8 +9,8 @@ const jsonLimits = {
   depth: 300,
   /** The longest double, written out to its last digit, is shorter; more digits only cost time. */
   numberLength: 1100,
-  /** A document is at most 1 MiB, and so is every text in it. */
-  textBytes: 4 * 1024 * 1024,
+  /** A document is at most 1 MiB, and so is every text in it; a control character is written with six bytes. */
+  textBytes: 6 * 1024 * 1024,
   /** Of what has to be held at once: a document and whatever cannot be told apart from it. */
   heldNodes: 200_000,
   heldBytes: 32 * 1024 * 1024,
@@ -116,9 +116,13 @@ export class JsonReader implements JsonCursor {
     else this.#scalar();
   }
 
+  get isAtEnd(): boolean {
+    return this.#beginning() === undefined;
+  }
+
   /** Nothing may follow. */
   finish(): void {
-    if (this.#beginning() !== undefined) throw this.#broken();
+    if (!this.isAtEnd) throw this.#broken();
   }
 
   #value(): unknown {
@@ -169,29 +173,24 @@ export class JsonReader implements JsonCursor {
     const parts: Uint8Array[] = [];
     let length = 0;
     let isEscaped = false;
+    let isAfterBackslash = false;
     for (;;) {
       if (this.#peek() === undefined) throw this.#broken();
       const from = this.#at;
       const piece = this.#piece;
-      while (this.#at < piece.length && piece[this.#at] !== quote) {
+      for (; this.#at < piece.length; this.#at++) {
         const byte = piece[this.#at] as number;
         if (byte < 0x20) throw this.#broken();
-        if (byte !== backslash) this.#at++;
-        else break;
+        if (byte === quote && !isAfterBackslash) break;
+        isAfterBackslash = byte === backslash && !isAfterBackslash;
+        isEscaped ||= isAfterBackslash;
       }
       parts.push(piece.subarray(from, this.#at));
       length += this.#at - from;
       if (length > jsonLimits.textBytes) throw this.#refused(`a text has more than ${jsonLimits.textBytes} bytes`);
-      if (this.#at === piece.length) continue;
-      this.#at++;
-      if (piece[this.#at - 1] === quote) break;
-      isEscaped = true;
-      const escaped = this.#peek();
-      if (escaped === undefined) throw this.#broken();
-      this.#at++;
-      parts.push(Uint8Array.of(backslash, escaped));
-      length += 2;
+      if (this.#at < piece.length) break;
     }
+    this.#at++;
     const text = this.#decode(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
     return isEscaped ? this.#unescape(text) : text;
   }

@@ -3,7 +3,7 @@ import type { DocumentPlace } from './document-place.ts';
 import { isPlainObject, type PlainObject } from './held-json.ts';
 import { requireFieldName, shownName } from './names.ts';
 import { NumberText } from './number-text.ts';
-import { depthMax, geoPointValue, referenceValue, timestampValue } from './storable.ts';
+import { bytesOfText, depthMax, geoPointValue, referenceValue, timestampOfText, timestampValue } from './storable.ts';
 
 /** Plain JSON as typed fields; the tags that exporters used for what JSON cannot say are understood. */
 export function typedFields(object: PlainObject, place: DocumentPlace, database: string, depth = 0): JsonFields {
@@ -96,29 +96,16 @@ function byTag(type: string, value: unknown, place: DocumentPlace, database: str
   if (type === 'timestamp') return timestamp(value, place);
   if (type === 'geopoint') return geoPoint(value, place);
   if (type === 'documentReference' || type === 'reference') return reference(value, place, database);
-  if (type === 'bytes' || type === 'buffer') return bytes(value, place);
+  if (type === 'bytes' || type === 'buffer') return bytesOfText(value, place);
   throw place.refused(`has the tag ${shownName(type)}, which is not known`);
 }
 
 function timestamp(value: unknown, place: DocumentPlace): JsonValue {
-  if (typeof value === 'string') return timestampOfText(value, place);
+  if (typeof value === 'string') return { timestampValue: timestampOfText(value, place) };
   const [seconds, nanos] = pair(value, '_seconds', '_nanoseconds') ?? pair(value, 'seconds', 'nanoseconds') ?? [];
   if (!Number.isInteger(seconds) || !Number.isInteger(nanos))
     throw place.refused('is a timestamp without whole seconds and nanoseconds');
   return timestampValue(seconds as number, nanos as number, place);
-}
-
-const timePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
-
-/** Days and hours that do not exist would become others, so the text has to come back as it was. */
-function timestampOfText(text: string, place: DocumentPlace): JsonValue {
-  const [, second, fraction = '', sign, hours, minutes] = timePattern.exec(text) ?? [];
-  const date = new Date(`${second}Z`);
-  if (second === undefined || Number.isNaN(date.getTime()) || !date.toISOString().startsWith(second))
-    throw place.refused('is a timestamp that is not a time');
-  if (/[1-9]/.test(fraction.slice(9))) throw place.refused('is a time finer than a nanosecond and would be rounded');
-  const offset = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60 : 60);
-  return timestampValue(date.getTime() / 1000 - offset, Number(fraction.slice(0, 9).padEnd(9, '0')), place);
 }
 
 function geoPoint(value: unknown, place: DocumentPlace): JsonValue {
@@ -133,13 +120,6 @@ function reference(value: unknown, place: DocumentPlace, database: string): Json
   if (typeof value !== 'string') throw place.refused('is a reference that is not a text');
   const [, owner, path] = /^(projects\/[^/]+\/databases\/[^/]+)\/documents\/(.*)$/s.exec(value) ?? [];
   return referenceValue(owner ?? database, (path ?? value).split('/'), place);
-}
-
-/** A decoder would skip what is no base64, and shift everything behind it. */
-function bytes(value: unknown, place: DocumentPlace): JsonValue {
-  if (typeof value !== 'string' || Buffer.from(value, 'base64').toString('base64') !== value)
-    throw place.refused('has bytes that are not base64');
-  return { bytesValue: value };
 }
 
 function hasOnly(object: PlainObject, first: string, second: string): boolean {

@@ -7,7 +7,7 @@ import type { LogPiece } from './managed-export.ts';
 
 /** What a thread is started with. */
 export interface ReadingTask {
-  readonly format: 'firestore-export' | 'json';
+  readonly format: 'firestore-export' | 'json' | 'ndjson';
   /** The file, as errors name it. */
   readonly key: string;
   readonly database: string;

@@ -4,6 +4,7 @@ import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { isEngineError } from '../ports/errors.ts';
 import { leavePrecedence } from '../time/precedence.ts';
 import { entityRecord } from './entity.ts';
+import { readExportedLines } from './exported-lines.ts';
 import { RecordAssembler } from './leveldb-log.ts';
 import type { LogPiece } from './managed-export.ts';
 import type { Piece, ReadingMessage, ReadingSource, ReadingTask } from './reading-thread.ts';
@@ -70,10 +71,13 @@ function nextPiece(): Piece {
   return receive() as Piece;
 }
 
+const readers = { json: readVersion1Json, ndjson: readExportedLines, 'firestore-export': undefined } as const;
+
 function* recordsOf({ format, key, database }: ReadingTask): Generator<UnsortedRecord> {
-  if (format === 'json') {
+  const read = readers[format];
+  if (read) {
     const piece = () => (nextPiece() as Uint8Array | null) ?? undefined;
-    return yield* readVersion1Json(piece, key, database, (text) => tell({ type: 'warning', text }));
+    return yield* read(piece, key, database, (text) => tell({ type: 'warning', text }));
   }
   for (const { file, record } of logRecords()) yield entityRecord(record, database, file);
 }

@@ -12,12 +12,47 @@ const secondsMin = -62_135_596_800;
 const secondsMax = 253_402_300_799;
 const nanosMax = 999_999_999;
 
-/** Both are whole. */
 export function timestampValue(seconds: number, nanos: number, place: DocumentPlace): JsonValue {
+  return { timestampValue: timestampOf(seconds, nanos, place) };
+}
+
+/** Both are whole. */
+function timestampOf(seconds: number, nanos: number, place: DocumentPlace): string {
   if (seconds < secondsMin || seconds > secondsMax)
     throw place.refused('is a time that is not in the years 0001 to 9999');
   if (nanos < 0 || nanos > nanosMax) throw place.refused(`is a time whose nanoseconds are not 0 to ${nanosMax}`);
-  return { timestampValue: instantFromParts(seconds, nanos) };
+  return instantFromParts(seconds, nanos);
+}
+
+const timePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+/** Days and hours that do not exist would become others, so the text has to come back as it was. */
+export function timestampOfText(text: unknown, place: DocumentPlace): string {
+  const [, second, fraction = '', sign, hours, minutes] = (typeof text === 'string' && timePattern.exec(text)) || [];
+  const date = new Date(`${second}Z`);
+  if (second === undefined || Number.isNaN(date.getTime()) || !date.toISOString().startsWith(second))
+    throw place.refused('is a timestamp that is not a time');
+  if (/[1-9]/.test(fraction.slice(9))) throw place.refused('is a time finer than a nanosecond and would be rounded');
+  const offset = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60 : 60);
+  return timestampOf(date.getTime() / 1000 - offset, Number(fraction.slice(0, 9).padEnd(9, '0')), place);
+}
+
+/** A decoder would skip what is no base64, and shift everything behind it. */
+export function bytesOfText(value: unknown, place: DocumentPlace): JsonValue {
+  if (typeof value !== 'string' || Buffer.from(value, 'base64').toString('base64') !== value)
+    throw place.refused('has bytes that are not base64');
+  return { bytesValue: value };
+}
+
+export const vectorTypeField = '__type__';
+
+/** An embedding is a map of this shape, and nothing else may have such a field. */
+export function isVector(fields: JsonFields): boolean {
+  const { [vectorTypeField]: type, value } = fields;
+  if (type === undefined || !('stringValue' in type) || type.stringValue !== '__vector__') return false;
+  if (Object.keys(fields).length > 2 || (value === undefined) !== (Object.keys(fields).length === 1)) return false;
+  if (value === undefined) return true;
+  return 'arrayValue' in value && (value.arrayValue.values ?? []).every((each) => 'doubleValue' in each);
 }
 
 export function geoPointValue(latitude: number, longitude: number, place: DocumentPlace): JsonValue {

@@ -1,5 +1,6 @@
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError } from '../ports/errors.ts';
+import { isWholeName } from './exported-lines.ts';
 import { HeldJson, isContainer, type PlainObject } from './held-json.ts';
 import { type ByteSource, type JsonCursor, JsonReader } from './json-reader.ts';
 import { pathTo, shownName } from './names.ts';
@@ -95,7 +96,9 @@ class Walk {
         if (isCollection) bare = name;
       } else {
         this.#note(name);
-        json.skip();
+        if (name !== 'name') json.skip();
+        else if (isWholeName(json.value()))
+          throw invalid(`${this.#key} has a document on each line, as Holdfast exports them: its format is ndjson.`);
       }
       json.place = '';
     }

@@ -1,5 +1,5 @@
 import type { JobErrorCode } from '@holdfast/contract';
-import type { BackupPlan, Envelope, RangeState } from '@holdfast/engine';
+import type { BackupPlan, Envelope, ForeignFormat, RangeState } from '@holdfast/engine';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text } from '../../platform/database/orm.ts';
 import type { StoredError } from '../job-error.ts';
@@ -44,7 +44,7 @@ export interface SnapshotShare {
 /** How a foreign file becomes a backup. */
 export interface ImportRequest {
   path: string;
-  source: 'holdfast' | 'firestore-export' | 'json';
+  source: 'holdfast' | ForeignFormat;
   createdAt?: string;
   /** The file is the backup itself, at its own place: it is never removed unless the registered backup is deleted. */
   inPlace?: boolean;

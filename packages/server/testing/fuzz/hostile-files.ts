@@ -1,15 +1,16 @@
 import type { BlobStore } from '@holdfast/engine';
 import fc from 'fast-check';
-import { arbitraryDatabase, arbitraryFields } from '../../../engine/fixtures/arbitrary-documents.ts';
+import { arbitraryDatabase, arbitraryFields, testDatabase } from '../../../engine/fixtures/arbitrary-documents.ts';
 import { BackupHarness } from '../../../engine/fixtures/backup-harness.ts';
 import { levelDbLog, writeManagedExport } from '../../../engine/fixtures/managed-export-writer.ts';
 import { MemoryDatabase } from '../../../engine/fixtures/memory-source.ts';
+import { stringifyLossless } from '../../../engine/format/document-json.ts';
 import { ManifestObject, manifestContent, sealManifest } from '../../../engine/format/manifest-object.ts';
 import { arbitraryHarm, type Harm, harm } from './harm.ts';
 
 /** Backup files that were good once, each with something changed, cut, doubled or made absurd. */
 
-const formats = ['holdfast', 'sealed', 'firestore-export', 'records', 'json', 'absurd'] as const;
+const formats = ['holdfast', 'sealed', 'firestore-export', 'records', 'json', 'ndjson', 'absurd'] as const;
 export type HostileFormat = (typeof formats)[number];
 
 /** What was made, and how it is to be read. */
@@ -60,6 +61,14 @@ export async function makeHostileFile(store: BlobStore, seed: number): Promise<H
     await store.put('file.json', Buffer.from(JSON.stringify({ collections, more: one.rubbish })));
     await harm(store, harms);
     return { format, path: 'file.json' };
+  }
+  if (format === 'ndjson') {
+    const lines = paths.map(({ path, fields }) =>
+      stringifyLossless({ name: `${testDatabase}/documents/${path}`, fields }),
+    );
+    await store.put('file.ndjson', Buffer.from(`${lines.join('\n')}\n`));
+    await harm(store, harms);
+    return { format, path: 'file.ndjson' };
   }
   if (format === 'absurd') return makeAbsurd(store, one, seed);
   await writeManagedExport(store, 'exports/one', 'demo', [paths]);

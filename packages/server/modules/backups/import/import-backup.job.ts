@@ -1,6 +1,7 @@
 import {
   BackupReader,
   EngineError,
+  type ForeignFormat,
   isEngineError,
   openChain,
   openForeignView,
@@ -46,7 +47,7 @@ async function convert(
   context: BackupsContext,
   work: SingleStepWork,
   { path, createdAt }: ImportRequest,
-  format: 'firestore-export' | 'json',
+  format: ForeignFormat,
 ): Promise<SingleStepResult> {
   const { store, keys, signal, loaded } = work;
   const database = databaseName(loaded.project);

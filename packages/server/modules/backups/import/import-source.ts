@@ -2,6 +2,7 @@ import {
   BackupReader,
   type BlobStore,
   EngineError,
+  type ForeignFormat,
   findManagedExport,
   isEngineError,
   isOwnerId,
@@ -49,7 +50,7 @@ export interface ForeignFacts {
 export async function inspectForeign(
   store: BlobStore,
   path: string,
-  format: 'firestore-export' | 'json',
+  format: ForeignFormat,
   signal: AbortSignal,
 ): Promise<ForeignFacts> {
   if (format === 'firestore-export') {

@@ -1,5 +1,5 @@
 import { type BackupTrigger, backupTriggers } from '@holdfast/contract';
-import type { BackupReader, ManifestBody } from '@holdfast/engine';
+import type { BackupReader, ForeignFormat, ManifestBody } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import type { DestinationRow } from '../../storage/index.ts';
@@ -45,11 +45,11 @@ function triggerOf({ trigger, isSafety }: ManifestBody): BackupTrigger {
 }
 
 /** What kind of foreign file it was made of, by its own word: nothing is built on such a backup, wherever it was found. */
-export function foreignSourceOf({ importedFrom }: ManifestBody): 'firestore-export' | 'json' | undefined {
+export function foreignSourceOf({ importedFrom }: ManifestBody): ForeignFormat | undefined {
   return foreignSources.find((one) => one === importedFrom);
 }
 
-const foreignSources = ['firestore-export', 'json'] as const;
+const foreignSources: readonly ForeignFormat[] = ['firestore-export', 'json', 'ndjson'];
 
 /** A record that says failed or cancelled, of a backup that is whole: a catalogue set back to an earlier day has those. */
 export async function reviveBackup(

@@ -15,6 +15,7 @@ const examples: Readonly<Record<Source, string>> = {
   holdfast: 'backups/bkp_01K9ZQ3V5T0HNB6E',
   'firestore-export': '2025-11-18T02:00:04_81234',
   json: 'exports/shop.json',
+  ndjson: 'exports/shop.ndjson',
 };
 /** Below the destination: no address, and no way up out of it. */
 const pathPattern = String.raw`(?!/)(?!.*://)(?!(?:.*/)?\.\.(?:/|$)).+`;
