@@ -165,7 +165,7 @@ describe('completion', () => {
     const words = await complete(
       'bash',
       `source "$SCRIPT"; try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _holdfast; echo "\${COMPREPLY[*]}"; }
-       try holdfast ba; try holdfast backup l; try holdfast backup --type ""; try holdfast backup list --st
+       try holdfast ba; try holdfast backup l; try holdfast backup --type ""; try holdfast backup list --sta
        try holdfast member role ada@example.com o; try holdfast local ke; try holdfast backup export x -o ""`,
     );
     expect(words).toEqual(['backup', 'list', 'full incremental synthetic', '--status', 'owner', 'keygen']);

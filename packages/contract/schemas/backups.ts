@@ -298,6 +298,9 @@ export const listBackupsQuery = pageQuery.extend({
   type: z.enum(backupTypes).optional(),
   trigger: z.enum(backupTriggers).optional(),
   scheduleId: reference().optional(),
+  storageDestinationId: reference()
+    .optional()
+    .describe('Only what lies in this destination; of what is not completed, what is or was to be written there.'),
   from: rangeStart().optional().describe('At this time or later; a plain date begins at midnight UTC.'),
   to: rangeEnd().optional().describe('Before this time; a plain date includes its whole day.'),
 });

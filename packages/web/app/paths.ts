@@ -50,6 +50,8 @@ export const pathsOf = (slug: string) => {
       at(projectId ? `/projects/${projectId}/time${query({ at: moment, q: path })}` : '/time'),
     backups: at('/backups'),
     backupsOf: (projectId: string) => at(`/backups${query({ project: projectId })}`),
+    /** What lies in a destination, as its own page counts it. */
+    backupsIn: (storage: string, project?: string) => at(`/backups${query({ project, storage, status: 'completed' })}`),
     newBackup: at('/backups?new=1'),
     backup: (id: string) => at(`/backups/${id}`),
     browse: (id: string, path = '') => at(`/backups/${id}/browse${path ? `/${encodePath(path)}` : ''}`),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilEnded } from '../../server/testing/protected-project.ts';
 import { desktop, hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('the list of backups', () => {
@@ -78,5 +79,26 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     expect(held.body.data.legalHold).toBe(true);
     // The menu belongs to the row, and is no way to open it.
     expect(page.url()).toMatch(/\/backups$/);
+  });
+
+  test('shows what lies in one destination, from that destination on', async () => {
+    const { page } = owner;
+    const place = { name: 'Attic', type: 'local', path: 'attic' };
+    const attic = await dashboard.app.request('POST', '/api/v1/storage-destinations', { ...shop.as, body: place });
+    const { id } = attic.body.data;
+    await goInside(page, shop.slug, `/storage/${id}`);
+    await page.getByText('Nothing lies in it').waitFor();
+    const body = { projectId: shop.projectId, storageDestinationIds: [id] };
+    const made = await dashboard.app.request('POST', '/api/v1/backups', { ...shop.as, body });
+    await untilEnded(dashboard.app, `/api/v1/backups/${made.body.data.id}`, shop.as);
+    // The page stands open meanwhile, and follows.
+    await expect.poll(() => page.getByRole('link', { name: '1 backup' }).count()).toBe(2);
+    await page.getByRole('list', { name: 'What lies in it' }).getByRole('link', { name: '1 backup' }).click();
+    await page.waitForURL(`**/backups?project=${shop.projectId}&storage=${id}&status=completed`);
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    await page.getByRole('button', { name: 'Clear filters: Project' }).click();
+    await page.getByText(/^1 in Attic, .* stored\./).waitFor();
+    await page.getByRole('combobox', { name: 'Storage' }).selectOption({ label: 'Any' });
+    await expect.poll(() => page.getByRole('row').count()).toBe(6);
   });
 });

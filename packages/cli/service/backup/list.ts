@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { formatBytes, formatCount } from '../../output.ts';
 import { pageSize, printList } from '../lists.ts';
 import { type ListOptions, listCommand as listOf } from '../options.ts';
-import { projectIdOf, projectNames } from '../references.ts';
+import { projectIdOf, projectNames, storageIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 
 interface BackupListOptions extends ListOptions {
@@ -11,6 +11,7 @@ interface BackupListOptions extends ListOptions {
   readonly status?: (typeof jobStatuses)[number];
   readonly type?: (typeof backupTypes)[number];
   readonly trigger?: (typeof backupTriggers)[number];
+  readonly storage?: string;
   readonly from?: string;
   readonly to?: string;
 }
@@ -23,14 +24,16 @@ export function listCommand(): Command {
     .addOption(new Option('--status <status>', 'only in this state').choices(jobStatuses))
     .addOption(new Option('--type <type>', 'only of this kind').choices(backupTypes))
     .addOption(new Option('--trigger <trigger>', 'only what was started so').choices(backupTriggers))
+    .option('--storage <destination>', 'only what lies in this destination')
     .option('--from <time>', 'made at this time or date, or later')
     .option('--to <time>', 'made before this time, or on this date')
     .action(
       async (options: BackupListOptions) =>
         await withService(options, async ({ client }) => {
-          const { project, status, type, trigger, from, to, limit } = options;
+          const { project, status, type, trigger, storage, from, to, limit } = options;
           const projectId = project === undefined ? undefined : await projectIdOf(client, project);
-          const query = { status, type, trigger, from, to, projectId, limit: pageSize(limit) };
+          const storageDestinationId = storage === undefined ? undefined : await storageIdOf(client, storage);
+          const query = { status, type, trigger, from, to, projectId, storageDestinationId, limit: pageSize(limit) };
           const nameOf = options.json ? String : await projectNames(client);
           await printList('backups', client.paginate('listBackups', { query }), options, {
             head,

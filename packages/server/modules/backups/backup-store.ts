@@ -120,6 +120,10 @@ export const backupStore = {
       type: eq(backups.type, sql.placeholder('type')),
       trigger: eq(backups.trigger, sql.placeholder('trigger')),
       scheduleId: eq(backups.scheduleId, sql.placeholder('scheduleId')),
+      storageDestinationId: sql`exists (select 1 from ${backupCopies} c
+        where c.organization_id = ${backups.organizationId} and c.backup_id = ${backups.id}
+          and c.storage_destination_id = ${sql.placeholder('storageDestinationId')}
+          and (c.status = 'completed' or ${backups.status} <> 'completed'))`,
     },
     createdAt: backups.createdAt,
   }),

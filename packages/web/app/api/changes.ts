@@ -18,7 +18,16 @@ const shownBy: Readonly<Record<Kind, readonly OperationId[]>> = {
   project: ['listProjects', 'getProject', 'getOverview'],
   storage_destination: ['listStorageDestinations', 'getStorageDestination', 'getOverview'],
   storage_task: ['listStorageTasks', 'getStorageTask', 'getStorageDestination', 'listStorageProjects'],
-  backup: ['listBackups', 'getBackup', 'listProjects', 'getProject', 'getOverview'],
+  backup: [
+    'listBackups',
+    'getBackup',
+    'listProjects',
+    'getProject',
+    'getOverview',
+    'listStorageDestinations',
+    'getStorageDestination',
+    'listStorageProjects',
+  ],
   restore: ['listRestores', 'getRestore'],
   drill: ['listDrills', 'listAllDrills', 'getOverview'],
   schedule: ['listSchedules', 'getSchedule', 'listScheduleRuns', 'previewRetention', 'getOverview'],
@@ -26,6 +35,9 @@ const shownBy: Readonly<Record<Kind, readonly OperationId[]>> = {
   webhook: ['listWebhooks', 'getWebhook'],
   delivery: ['listDeliveries', 'getDeliveryRequest', 'getWebhook'],
 };
+
+/** It counts what lies in it: whichever changes, the count may. */
+const counting: readonly OperationId[] = ['getStorageDestination'];
 
 /** Work under way changes every second; who looks is told every few. */
 const restMs = 2500;
@@ -101,6 +113,7 @@ class Gathering {
     if (place !== this.#organizationId && place !== 'person') return false;
     if (!shownBy[kind]?.includes(call)) return false;
     // One of many is read again only if it is the one.
-    return call.startsWith('list') || !input?.params || Object.values(input.params).some((id) => ids.has(id));
+    const isOfMany = call.startsWith('list') || (kind === 'backup' && counting.includes(call));
+    return isOfMany || !input?.params || Object.values(input.params).some((id) => ids.has(id));
   }
 }

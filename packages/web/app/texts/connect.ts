@@ -270,7 +270,7 @@ export const storage = {
     title: 'What lies in it',
     nothing: 'Nothing lies in it, and no schedule writes there.',
     disconnected: 'disconnected',
-    backups: (count: number, counted: string) => `${counted} ${count === 1 ? 'backup' : 'backups'}`,
+    backups: (count: number) => plural(count, 'backup', 'backups'),
     noBackups: 'No backup yet',
     newest: 'the newest of',
     log: (bytes: string) => `Captured changes, ${bytes}, up to`,

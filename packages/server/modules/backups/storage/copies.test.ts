@@ -80,6 +80,15 @@ test('a destination that fails at the very end loses its copy, not the backup, a
   ]);
   expect(backup.warnings).toMatchObject([{ code: 'COPY_FAILED', message: expect.stringContaining(failing) }]);
   expect((await bench.get(`/backups/${backup.id}/documents`)).length).toBe(1);
+  const listed = async (id: string) =>
+    (await bench.get(`/backups?storageDestinationId=${id}`)).map((one: { id: string }) => one.id);
+  expect(await listed(bench.shop.destinationId)).toContain(backup.id);
+  // A completed backup lies where its copy was completed, and nowhere else; a failed one is told where it was to lie.
+  expect(await listed(failing)).toEqual([]);
+  s3.faults.set({ errorRate: 1, operations: ['PutObject'] });
+  const nowhere = await bench.run({ storageDestinationIds: [failing] });
+  expect(nowhere.status).toBe('failed');
+  expect(await listed(failing)).toEqual([nowhere.id]);
 });
 
 async function vault(bucket: string, days: number): Promise<string> {

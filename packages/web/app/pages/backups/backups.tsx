@@ -1,4 +1,12 @@
-import { backupTriggers, backupTypes, dayMs, hourMs, jobStatuses } from '@holdfast/contract';
+import {
+  backupTriggers,
+  backupTypes,
+  dayMs,
+  hourMs,
+  type ItemOf,
+  jobStatuses,
+  type Operations,
+} from '@holdfast/contract';
 import { Archive, Download } from 'lucide-react';
 import { useCallback, useMemo } from 'react';
 import { useAll, useList } from '../../api/calls.ts';
@@ -25,10 +33,14 @@ import { isOver } from './shared.tsx';
 type Named = readonly Project[];
 const none: Named = [];
 
+type Destination = ItemOf<Operations['listStorageDestinations']>;
+const nowhere: readonly Destination[] = [];
+
 export function Page() {
   const [search, setSearch] = useSearch();
   const listed = useAll('listProjects', {}).rows;
   const projects = listed ?? none;
+  const destinations = useAll('listStorageDestinations', {}).rows ?? nowhere;
   const hasNoProject = listed?.length === 0;
   const filters = pick(search);
   const list = useList('listBackups', { query: { ...filters, limit: 100 } as never });
@@ -48,7 +60,7 @@ export function Page() {
     <PageFrame
       title={t.backups.title}
       crumbs={[{ label: t.backups.title }]}
-      subtitle={`${summaryOf(projects, search.project)} ${t.backups.subtitle}`.trim()}
+      subtitle={`${summaryOf(projects, destinations, search)} ${t.backups.subtitle}`.trim()}
       actions={
         canRun && (
           <>
@@ -61,7 +73,7 @@ export function Page() {
       }
     >
       {(search.new ?? search.import) && !canRun && <Withheld>{t.common.linkNotForYou.member}</Withheld>}
-      <Filters projects={projects} />
+      <Filters projects={projects} destinations={destinations} />
       {running.map((backup, index) => (
         <RunningBackup
           key={backup.id}
@@ -103,11 +115,15 @@ export function Page() {
   );
 }
 
-const cleared = { project: undefined, status: undefined, type: undefined, trigger: undefined, days: undefined };
+const filterNames = ['project', 'status', 'type', 'trigger', 'days', 'storage'] as const;
+const cleared = Object.fromEntries(filterNames.map((name) => [name, undefined]));
+
+type Search = Readonly<Record<string, string | undefined>>;
 
 /** How many there are and what they take; silent until that is known. */
-function summaryOf(projects: Named, projectId: string | undefined): string {
-  const counted = projects.filter(({ id }) => projectId === undefined || id === projectId);
+function summaryOf(projects: Named, destinations: readonly Destination[], { project, storage }: Search): string {
+  if (storage) return project ? '' : summaryIn(destinations.find(({ id }) => id === storage));
+  const counted = projects.filter(({ id }) => project === undefined || id === project);
   const [only] = counted;
   if (!only) return '';
   const sum = (of: (project: Project) => number) => counted.reduce((total, project) => total + of(project), 0);
@@ -118,16 +134,22 @@ function summaryOf(projects: Named, projectId: string | undefined): string {
   );
 }
 
+function summaryIn(destination: Destination | undefined): string {
+  if (!destination) return '';
+  const { name, usage } = destination;
+  return t.backups.summary(usage.backups, t.backups.inPlace(name), formatBytes(usage.bytes));
+}
+
 /** Rounded to the hour, so that the key of the query rests. */
 const daysAgo = (days: string) =>
   new Date(Math.floor(Date.now() / hourMs) * hourMs - Number(days) * dayMs).toISOString();
 
-function pick(search: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const { project, status, type, trigger, days } = search;
+function pick(search: Search): Record<string, string> {
+  const { project, status, type, trigger, days, storage } = search;
   const from = days && t.backups.days[days] ? daysAgo(days) : undefined;
   return Object.fromEntries(
-    Object.entries({ projectId: project, status, type, trigger, from }).filter((entry): entry is [string, string] =>
-      Boolean(entry[1]),
+    Object.entries({ projectId: project, storageDestinationId: storage, status, type, trigger, from }).filter(
+      (entry): entry is [string, string] => Boolean(entry[1]),
     ),
   );
 }
@@ -137,7 +159,7 @@ function useNames(projects: Named): (id: string) => string {
   return useCallback((id) => names.get(id) ?? id, [names]);
 }
 
-function Filters({ projects }: { projects: Named }) {
+function Filters({ projects, destinations }: { projects: Named; destinations: readonly Destination[] }) {
   const [search, setSearch] = useSearch();
   const { filters } = t.backups;
   return (
@@ -173,6 +195,14 @@ function Filters({ projects }: { projects: Named }) {
         onChange={(days) => setSearch({ days })}
         options={Object.entries(t.backups.days)}
       />
+      {(destinations.length > 1 || search.storage) && (
+        <Filter
+          label={filters.storage}
+          value={search.storage}
+          onChange={(storage) => setSearch({ storage })}
+          options={destinations.map(({ id, name }) => [id, name])}
+        />
+      )}
     </FilterBar>
   );
 }

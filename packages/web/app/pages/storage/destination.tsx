@@ -2,7 +2,7 @@ import { Activity, ScanSearch, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
-import { Button } from '../../components/button.tsx';
+import { Button, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Field, NamedOptions, SelectInput } from '../../components/field.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
@@ -10,7 +10,7 @@ import { Panel } from '../../components/panel.tsx';
 import { FormProblem, JobFault, Problem } from '../../components/states.tsx';
 import { Badge, JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatBytes, formatCount } from '../../format/numbers.ts';
+import { formatBytes } from '../../format/numbers.ts';
 import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
@@ -56,7 +56,13 @@ function Shown({ destination }: { destination: Destination }) {
           )}
         </>
       }
-      subtitle={`${t.storage.types[destination.type]} · ${formatCount(destination.usage.backups)} ${t.storage.columns.backups.toLowerCase()} · ${formatBytes(destination.usage.bytes)}`}
+      subtitle={
+        <>
+          {`${t.storage.types[destination.type]} · `}
+          <TextLink to={paths.backupsIn(destination.id)}>{t.storage.held.backups(destination.usage.backups)}</TextLink>
+          {` · ${formatBytes(destination.usage.bytes)}`}
+        </>
+      }
       actions={
         canEdit && (
           <>

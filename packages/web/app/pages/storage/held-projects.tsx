@@ -4,7 +4,7 @@ import { TextLink } from '../../components/button.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatBytes, formatCount } from '../../format/numbers.ts';
+import { formatBytes } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import type { Destination } from './storage-form.tsx';
@@ -27,7 +27,11 @@ export function HeldProjects({ destination }: { destination: Destination }) {
       <ul aria-label={words.title}>
         {rows?.map((row) => (
           <li key={row.projectId} className="border-line border-b px-4 py-2.5 text-table last:border-b-0">
-            <Project row={row} writers={writers.filter(({ projectId }) => projectId === row.projectId)} />
+            <Project
+              destinationId={destination.id}
+              row={row}
+              writers={writers.filter(({ projectId }) => projectId === row.projectId)}
+            />
           </li>
         ))}
       </ul>
@@ -46,7 +50,7 @@ function withWriters(held: readonly Held[], writers: readonly Writer[]): Held[] 
   ];
 }
 
-function Project({ row, writers }: { row: Held; writers: readonly Writer[] }) {
+function Project({ destinationId, row, writers }: { destinationId: string; row: Held; writers: readonly Writer[] }) {
   const paths = usePaths();
   const words = t.storage.held;
   const { log } = row;
@@ -69,9 +73,7 @@ function Project({ row, writers }: { row: Held; writers: readonly Writer[] }) {
             words.noBackups
           ) : (
             <>
-              <TextLink to={paths.backupsOf(row.projectId)}>
-                {words.backups(row.backups, formatCount(row.backups))}
-              </TextLink>
+              <TextLink to={paths.backupsIn(destinationId, row.projectId)}>{words.backups(row.backups)}</TextLink>
               {', '}
               {words.newest} <Time at={row.newestBackupAt} as="near" />
             </>
