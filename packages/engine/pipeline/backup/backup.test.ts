@@ -5,8 +5,10 @@ import { arbitraryDatabase, arbitraryFields, testDocument } from '../../fixtures
 import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import { manifestKey } from '../../format/object-keys.ts';
+import type { BlobStore } from '../../ports/blob-store.ts';
 import { wholeDatabase } from '../../ports/document-source.ts';
 import { comparePaths } from '../../ports/path-order.ts';
+import { deleteBackup } from '../contents/catalogue.ts';
 import { verifyChain } from '../contents/verify-backup.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
 import { bufferBytesFor } from '../segments/segment-writer.ts';
@@ -50,6 +52,25 @@ describe('a backup', () => {
     const before = source.contents();
     const backupId = await harness.backUp(source, { onPlan: () => source.delete('people/p007') });
     expect(await contentsOf(await harness.view(backupId))).toEqual(before);
+  });
+
+  test('is no backup when what it builds on was deleted while it was made', async () => {
+    const harness = new BackupHarness();
+    const source = new MemoryDatabase(people);
+    const base = await harness.backUp(source);
+    const { store } = harness;
+    const put: BlobStore['put'] = async (key, ...rest) => {
+      if (key === manifestKey('bkp_2')) await deleteBackup(store, base);
+      return await store.put(key, ...rest);
+    };
+    const meanwhile = new Proxy(store, { get: (of, name) => (name === 'put' ? put : Reflect.get(of, name).bind(of)) });
+    source.delete('people/p007');
+    await expect(harness.increment(source, base, { store: meanwhile })).rejects.toMatchObject({
+      code: 'STORAGE_CONFLICT',
+    });
+    const left: string[] = [];
+    for await (const { key } of store.list('')) left.push(key);
+    expect(left).toEqual([]);
   });
 
   test('finds each document by its path, and nothing by another path', async () => {

@@ -1,9 +1,10 @@
 import { type KeyRing, newDataKey } from '../../crypto/key-ring.ts';
+import { backupPrefix, isObjectOf, manifestKey } from '../../format/object-keys.ts';
 import type { AuthUserSource } from '../../ports/auth-users.ts';
 import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import { type Clock, systemClock } from '../../ports/clock.ts';
 import { type DocumentSource, type Scope, wholeDatabase } from '../../ports/document-source.ts';
-import { throwIfCancelled } from '../../ports/errors.ts';
+import { EngineError, throwIfCancelled } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
@@ -81,7 +82,7 @@ export async function runBackup(options: RunBackupOptions): Promise<WrittenManif
     ? await backUpUsers(options.authUsers, { ...shared, codec, buffers, context })
     : null;
   throwIfCancelled(signal);
-  return await finishBackup({
+  const written = await finishBackup({
     ...shared,
     plan,
     ranges,
@@ -92,6 +93,22 @@ export async function runBackup(options: RunBackupOptions): Promise<WrittenManif
     completedAt: clock.now(),
     ...(options.segmentsPerShard ? { segmentsPerShard: options.segmentsPerShard } : {}),
   });
+  await requireParents(options);
+  return written;
+}
+
+/** Asked when everybody sees the new one: from now on nobody deletes what it builds on. What was deleted before takes it along. */
+async function requireParents({ store, backupId, parentChain = [] }: RunBackupOptions): Promise<void> {
+  for (const parent of parentChain) {
+    if (await store.head(manifestKey(parent.backupId))) continue;
+    await store.delete([manifestKey(backupId)]);
+    for await (const { key } of store.list(backupPrefix(backupId)))
+      if (isObjectOf(backupId, key)) await store.delete([key]);
+    throw new EngineError(
+      'STORAGE_CONFLICT',
+      `${parent.backupId}, which ${backupId} builds on, was deleted while it was made, so it was removed again.`,
+    );
+  }
 }
 
 async function runRanges(
