@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)('an organization', () => {
 
   test('is asked for a new recovery kit after a new key, and its passphrase twice', async () => {
     const { page } = owner;
-    const missing = page.getByText('No recovery kit holds the key in use.');
+    const missing = page.getByText('The current key is in no recovery kit yet.');
     const takeIt = async () => {
       const [kit] = await Promise.all([
         page.waitForEvent('download'),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
 import { untilEnded } from '../../server/testing/protected-project.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('at three in the morning', () => {
@@ -213,6 +214,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('option', { name: 'Shop at 1 Jan 2026 02:46:00', selected: true }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/time\?at=2026-01-01T02%3A46/);
+    await page.getByText('No backup is as old as that.').waitFor();
   });
 
   test('what was captured can be reached after capture was switched off', async () => {
@@ -259,5 +261,16 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await goBack.getByRole('button').first().click();
     await page.getByText('Can be reached', { exact: true }).waitFor();
     expect(new URL(page.url()).searchParams.get('at')).toBe(from);
+  });
+
+  test('a collection that is asked for by its name alone is found below its documents', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bikes/one/repairs/R-1').set({ cost: 40 });
+    await shop.backUp();
+    await goInside(page, shop.slug, '/find?q=repairs/');
+    await page.getByText('It lies below documents.').getByRole('link', { name: 'bikes/*/repairs' }).click();
+    await page.waitForURL('**/browse/bikes');
+    await goInside(page, shop.slug, '/find?q=nothing/');
+    await page.getByText('The newest backup has no collection of this path.').waitFor();
   });
 });

@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     const beyond = 'document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth';
     expect(await page.evaluate(beyond)).toBe(0);
     await merge.getByRole('link').first().click();
-    await page.getByText(/Synthetic of Shop · By hand · merged Today/).waitFor();
+    await page.getByText(/Synthetic backup of Shop · By hand · merged Today/).waitFor();
   });
 
   test('a destination says what lies in it, who writes there and how its last test went, and what to do while it is away', async () => {

@@ -25,7 +25,7 @@ export function Filter({ label, value, options, onChange, isFirst, required }: F
           {...(isFirst ? { 'data-filter': '' } : {})}
           value={value ?? ''}
           onChange={(event) => onChange(event.target.value || undefined)}
-          className="chevron min-w-0 max-w-64 cursor-pointer truncate max-md:flex-1 bg-transparent py-1 font-medium text-ink outline-none"
+          className="chevron field-sizing-content min-w-0 max-w-64 cursor-pointer truncate max-md:flex-1 bg-transparent py-1 font-medium text-ink outline-none"
         >
           {!required && <option value="">{t.common.any}</option>}
           {isSet && !options.some(([option]) => option === value) && <option>{value}</option>}

@@ -263,7 +263,7 @@ export const settings = {
     kitText:
       'A text file with every key. With it and the bucket, backups open without this server. Each change of the key asks for a new one.',
     kitTaken: 'Taken',
-    kitMissing: 'None that holds the key in use',
+    kitMissing: 'Not yet for the current key',
     kitTake: 'Download the kit',
     kitOwnerOnly: 'The owner of the organization takes it.',
     rotated: (count: number) => `${plural(count, 'backup key was', 'backup keys were')} wrapped anew.`,

@@ -41,6 +41,12 @@ export const backups = {
   merged: 'merged',
   imported: 'imported',
   types: { full: 'Full', incremental: 'Increment', synthetic: 'Synthetic', safety: 'Safety' },
+  typesInWords: {
+    full: 'Full backup',
+    incremental: 'Increment',
+    synthetic: 'Synthetic backup',
+    safety: 'Safety backup',
+  },
   triggers: {
     manual: 'By hand',
     scheduled: 'Schedule',

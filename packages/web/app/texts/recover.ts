@@ -10,6 +10,8 @@ export const find = {
   inNewest: (time: string) => `In the newest backup, ${time}`,
   asOf: (time: string) => `As of ${time}`,
   none: 'Nothing in the newest backup begins like that. It may have been gone already: open its path to look in all backups.',
+  noCollection: 'The newest backup has no collection of this path.',
+  liesBelow: 'It lies below documents. Begin with one of those in front of the star:',
   openPath: (path: string) => `Look for ${path} in all backups`,
   hint: 'Type a path with a slash, such as users/ada.',
   hintAt: (time: string) => `Type a path with a slash, such as users/ada. It is looked up as of ${time}.`,

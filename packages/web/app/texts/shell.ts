@@ -34,8 +34,8 @@ export const shell = {
     help: 'Keys',
   },
   kit: {
-    title: 'No recovery kit holds the key in use.',
-    text: 'With a kit and the bucket, backups open without this server.',
+    title: 'The current key is in no recovery kit yet.',
+    text: 'With the kit and the bucket, your backups open without this server.',
     take: 'Take the kit',
   },
   keys: {

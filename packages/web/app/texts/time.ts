@@ -71,6 +71,7 @@ export const time = {
   outside: 'This moment lies outside of what was captured',
   nearest: 'Nearest:',
   backupBefore: 'Last backup before it:',
+  noBackupBefore: 'No backup is as old as that.',
   restoreTo: (clock: string) => `Restore to ${clock}…`,
   gap: (from: string, to: string) => `Gap, ${from} to ${to}`,
   gapText: 'No moment inside it can be reached.',

@@ -23,7 +23,7 @@ import { ChainPanel } from './chain-panel.tsx';
 import { CopiesPanel } from './copies-panel.tsx';
 import { DrillsPanel } from './drills-panel.tsx';
 import { RunningBackup } from './running-backup.tsx';
-import { isDamaged, isOver, Kept, madeLater, momentOf, Proof, typeName } from './shared.tsx';
+import { isDamaged, isOver, isSafety, Kept, madeLater, momentOf, Proof } from './shared.tsx';
 
 export function Page() {
   const backupId = useParam('backupId');
@@ -68,7 +68,8 @@ function Shown({ backup }: { backup: Backup }) {
       }
       subtitle={
         <>
-          {typeName(backup)} {projectName && t.backups.of(projectName)} · {t.backups.triggers[backup.trigger]}
+          {t.backups.typesInWords[isSafety(backup) ? 'safety' : backup.type]} {projectName && t.backups.of(projectName)}{' '}
+          · {t.backups.triggers[backup.trigger]}
           {made && (
             <>
               {' · '}

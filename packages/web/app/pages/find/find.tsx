@@ -13,6 +13,7 @@ import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
 import { NoProject, UnknownProject } from '../projects/no-project.tsx';
+import { LyingBelow } from './lying-below.tsx';
 
 /** A path, or its beginning: looked up in the newest backup; a whole path opens all its versions. */
 export function Page() {
@@ -173,7 +174,13 @@ function Found({ projectId, text, at }: FoundProps) {
     return (
       <Box>
         <Empty icon={FileSearch} title={t.browse.noDocuments} action={openPath}>
-          {at === undefined ? t.find.none : t.find.noneAt}
+          {isGone && !isDocument && at === undefined && backup ? (
+            <LyingBelow backupId={backup.id} collection={text} />
+          ) : at === undefined ? (
+            t.find.none
+          ) : (
+            t.find.noneAt
+          )}
         </Empty>
       </Box>
     );

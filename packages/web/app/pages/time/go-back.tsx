@@ -102,6 +102,9 @@ function BackupBefore({ projectId, atMs }: Pick<GoBackProps, 'projectId' | 'atMs
   const found = backups.data?.data.find(
     (backup) => backup.trigger !== 'pre_restore' && Date.parse(momentOf(backup)) <= atMs,
   );
+  // A longer list may have an older one further on.
+  if (backups.data && !found && backups.data.pagination.nextCursor === null)
+    return <p className="text-table">{t.time.noBackupBefore}</p>;
   if (!found) return null;
   return (
     <p className="flex flex-wrap items-center gap-2 text-table">

@@ -33,19 +33,22 @@ export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewPr
   return (
     <section aria-label={deliveryId} className="min-w-0 overflow-hidden rounded-panel border border-line bg-surface">
       <header className="flex flex-wrap items-center gap-3 px-5 py-3.5">
-        <code className="font-mono text-body">{delivery?.eventType ?? eventOf(request.data)}</code>
-        {delivery ? (
-          <DeliveryState delivery={delivery} isLong />
-        ) : (
-          isTaken(request.data) && <DeliveryState delivery={{ status: 'delivered', attempts: 1 }} />
-        )}
-        <span className="ml-auto" />
-        <CopyTextButton text={curlOf(request.data)}>{deliveries.copyCurl}</CopyTextButton>
-        {canRetry && (
-          <Button kind="primary" icon={Send} busy={retry.isPending} onClick={() => retry.mutate({ params })}>
-            {deliveries.sendAgain}
-          </Button>
-        )}
+        <div className="flex min-w-0 flex-1 basis-60 flex-wrap items-center gap-x-3 gap-y-1">
+          <code className="font-mono text-body">{delivery?.eventType ?? eventOf(request.data)}</code>
+          {delivery ? (
+            <DeliveryState delivery={delivery} isLong />
+          ) : (
+            isTaken(request.data) && <DeliveryState delivery={{ status: 'delivered', attempts: 1 }} />
+          )}
+        </div>
+        <div className="flex flex-wrap gap-3">
+          <CopyTextButton text={curlOf(request.data)}>{deliveries.copyCurl}</CopyTextButton>
+          {canRetry && (
+            <Button kind="primary" icon={Send} busy={retry.isPending} onClick={() => retry.mutate({ params })}>
+              {deliveries.sendAgain}
+            </Button>
+          )}
+        </div>
         <p className="w-full text-meta text-ink3">
           <Id id={deliveryId} keep={26} /> · {deliveries.sameId}
         </p>
