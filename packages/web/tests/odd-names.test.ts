@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { goInside } from '../testing/every-page.ts';
@@ -105,6 +106,24 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
     expect(room).toBeGreaterThanOrEqual(words);
     expect(found).toEqual([]);
     await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  test('as long as it may be lies over nothing else on a desk', async () => {
+    const { page } = owner;
+    const hidden = (of: Locator) => of.evaluate((element) => element.scrollWidth - element.clientWidth);
+    await goInside(page, shop.slug, `/backups/${backupId}/browse/${encoded(collection)}`);
+    await page.getByText('Donaudampf').last().waitFor();
+    expect(await hidden(page.getByText('Inside this backup').locator('..'))).toBe(0);
+    await goInside(page, shop.slug, '/restores');
+    await page.getByRole('row').nth(1).waitFor();
+    expect(await hidden(page.getByRole('table').locator('..'))).toBe(0);
+    await goInside(page, shop.slug, `/storage/${shop.destinationId}`);
+    await page.getByRole('list', { name: 'What lies in it' }).waitFor();
+    expect(await hidden(page.getByRole('banner').getByRole('link', { name: 'Storage' }))).toBe(0);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/${encoded(`${collection}/${ids.at(-1)}`)}`);
+    const heading = page.getByRole('heading', { level: 1 });
+    await page.getByText('What changed').waitFor();
+    expect((await heading.boundingBox())?.height).toBeLessThan(150);
   });
 
   test('leads to what lies below it and to what it refers to', async () => {

@@ -40,10 +40,7 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
   return (
     <ol className="flex min-w-0 items-center gap-2 text-table max-md:hidden">
       {crumbs.map((crumb, index) => (
-        <li
-          key={`${index} ${crumb.label}`}
-          className={`flex items-center gap-2 ${index < crumbs.length - 1 ? 'min-w-12 max-w-80' : 'min-w-0'}`}
-        >
+        <li key={`${index} ${crumb.label}`} className={`flex items-center gap-2 ${roomOf(index, crumbs.length)}`}>
           {index > 0 && <ChevronRight size={14} aria-hidden className="shrink-0 text-ink3" />}
           {crumb.to && index < crumbs.length - 1 ? (
             <Link to={crumb.to} className="truncate text-ink2 hover:underline">
@@ -58,6 +55,12 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
       ))}
     </ol>
   );
+}
+
+/** Where one is may be a long name; where that belongs is read all the same. */
+function roomOf(index: number, count: number): string {
+  if (index === count - 1) return 'min-w-0';
+  return index === 0 ? 'max-w-40 shrink-0' : 'min-w-12 max-w-80';
 }
 
 /** Both kinds of work that somebody may be waiting for. */

@@ -55,7 +55,7 @@ export function Page() {
       <aside className={`border-line border-r bg-bg ${collection ? 'max-md:hidden' : ''}`}>
         <div className="px-4 pt-4 pb-2">
           <p className="text-meta text-ink3">{t.browse.inside}</p>
-          <p className="text-table font-medium">
+          <p className="wrap-anywhere text-table font-medium">
             {project.data?.name} {moment}
           </p>
         </div>

@@ -42,7 +42,10 @@ export function DocumentView({ backup, project, path, moment }: DocumentViewProp
       <header className="flex flex-col gap-3 border-line border-b px-5 py-4">
         <div className="min-w-0">
           <h2 className="flex items-center gap-1 break-all font-mono text-section font-medium">
-            <Exact text={path} /> <CopyButton text={path} />
+            <span className="line-clamp-4" title={path}>
+              <Exact text={path} />
+            </span>{' '}
+            <CopyButton text={path} />
           </h2>
           {document.data && (
             <p className="text-meta text-ink3">

@@ -49,7 +49,10 @@ export function DocumentHead(props: HeadProps) {
     <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
       <div className="min-w-0 flex-1 max-md:basis-full">
         <h1 className="flex items-center gap-1 break-all font-mono text-section font-medium">
-          <Exact text={path} /> <CopyButton text={path} />
+          <span className="line-clamp-4" title={path}>
+            <Exact text={path} />
+          </span>{' '}
+          <CopyButton text={path} />
         </h1>
         <Story path={path} then={then} {...known} />
       </div>

@@ -3,6 +3,7 @@ import { BadgeCheck, Download } from 'lucide-react';
 import { useAll, useList } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
@@ -105,13 +106,14 @@ function columnsOf(nameOf: (id: string) => string): Column<Drill>[] {
       id: 'project',
       header: columns.project,
       isLink: true,
-      cell: ({ projectId }) => <span className="font-medium">{nameOf(projectId)}</span>,
+      cell: ({ projectId }) => <Cut text={nameOf(projectId)} className="font-medium" />,
     },
     {
       id: 'into',
       header: columns.into,
       from: 'lg',
-      cell: ({ targetProjectId }) => (targetProjectId ? nameOf(targetProjectId) : t.restores.drills.scratch),
+      cell: ({ targetProjectId }) =>
+        targetProjectId ? <Cut text={nameOf(targetProjectId)} /> : t.restores.drills.scratch,
     },
     {
       id: 'equal',

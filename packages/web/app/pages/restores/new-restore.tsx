@@ -79,7 +79,11 @@ function Rail({ plan, words, step, onStep, isReady }: RailProps) {
         {words.takenFrom && <span className="block text-meta text-ink3">{words.takenFrom}</span>}
       </>
     ),
-    which: <b className="break-all font-medium">{words.which}</b>,
+    which: (
+      <b className="line-clamp-6 break-all font-medium" title={words.which}>
+        {words.which}
+      </b>
+    ),
     where: (
       <>
         <b className="font-medium">{plan.targetProjectId ? words.target : t.newRestore.same}</b>

@@ -3,6 +3,7 @@ import { RotateCcw } from 'lucide-react';
 import { useAll, useList } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
@@ -163,7 +164,7 @@ function columnsOf(
       },
     },
     { id: 'from', header: columns.from, from: 'lg', cell: (restore) => fromOf(restore, backups) },
-    { id: 'into', header: columns.into, cell: ({ targetProjectId }) => nameOf(targetProjectId) },
+    { id: 'into', header: columns.into, cell: ({ targetProjectId }) => <Cut text={nameOf(targetProjectId)} /> },
     { id: 'started', header: columns.started, cell: ({ createdAt }) => <Time at={createdAt} as="near" /> },
     {
       id: 'documents',
