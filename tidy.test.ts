@@ -45,7 +45,7 @@ const layers: Record<string, readonly string[]> = {
     'packages/sandbox',
   ],
   // The dashboard is built and served, never called.
-  'packages/server/run-service.ts': ['packages/server', 'packages/contract', 'packages/engine', 'packages/web'],
+  'packages/server/service.ts': ['packages/server', 'packages/contract', 'packages/engine', 'packages/web'],
   'packages/server': ['packages/server', 'packages/contract', 'packages/engine', 'packages/sandbox'],
   bench: ['bench', 'packages'],
   scripts: ['scripts', 'packages', 'bench'],

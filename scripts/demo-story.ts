@@ -1,9 +1,10 @@
 import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
-import { type App, loadConfig, startApp } from '@holdfast/server';
+import { type App, startApp } from '@holdfast/server';
 import { OffsetClock } from '@holdfast/server/platform/clock';
 import { dayMs } from '@holdfast/server/platform/durations';
 import { endOnSignal } from '@holdfast/server/platform/end-on-signal';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
+import { config, log, ownDatabase } from './demo-begin.ts';
 import { accident, database, fingerprint, work } from './demo-database.ts';
 import { drill, furnish, liveThrough, openHouse } from './demo-house.ts';
 import { once } from './demo-options.ts';
@@ -43,22 +44,11 @@ async function step<T>(what: string, work: () => Promise<T>, detail: (result: T)
 }
 
 async function main(): Promise<void> {
-  const config = loadConfig({
-    ...process.env,
-    HOLDFAST_DATA: process.env.HOLDFAST_DATA ?? '.holdfast/demo',
-    PORT: process.env.PORT ?? (once ? '0' : '8787'),
-    ALLOW_EMULATOR_SOURCES: 'true',
-    ALLOW_LOCAL_STORAGE: 'true',
-    LOG_LEVEL: process.env.LOG_LEVEL ?? 'error',
-    LOCAL_SIGN_IN: 'true',
-    // So that nobody waits ten seconds for the end of a segment.
-    PITR_SEGMENT_SECONDS: process.env.PITR_SEGMENT_SECONDS ?? '1',
-  });
   console.log('\nHoldfast: a backup you can trust, shown from start to finish.\n');
   clock.advance(-days * dayMs);
   const firestore = await startFirestoreSandbox({ clock: sandboxClock, listenHeartbeatMs: heartbeatMs });
   if (!once) await ensureDashboard((line) => console.log(`  ${line}`));
-  const app = await startApp(config, { dashboardFolder, clock });
+  const app = await startApp(config, { log, ownDatabase, dashboardFolder, clock });
   try {
     if (days > 0) await liveBefore(app, firestore);
     await tell(app, firestore);

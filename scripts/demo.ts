@@ -5,4 +5,5 @@ import './demo-options.ts';
 
 // As the service does: from the second time on it starts in half the time.
 enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/compiled'));
+await import('./demo-begin.ts');
 await import('./demo-story.ts');

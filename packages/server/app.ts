@@ -8,12 +8,13 @@ import { databaseFunctions, jobDefinitions } from './modules/declarations.ts';
 import { composeModules } from './modules/index.ts';
 import { servePages } from './modules/system/pages.ts';
 import { systemHandlers } from './modules/system/routes.ts';
+import { beginOwnDatabase, endOwnDatabase } from './own-database.ts';
 import { Changes } from './platform/changes.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { CpuTurns } from './platform/cpu-turns.ts';
 import { Cursors } from './platform/cursor.ts';
 import { connectDatabase } from './platform/database/database.ts';
-import { startEmbeddedPostgres } from './platform/database/embedded-postgres.ts';
+import type { EmbeddedPostgres } from './platform/database/embedded-postgres.ts';
 import { prepareDatabase } from './platform/database/migrate.ts';
 import { requireOwnSessions } from './platform/database/own-sessions.ts';
 import { secondMs } from './platform/durations.ts';
@@ -42,6 +43,8 @@ export interface AppOverrides {
   log?: Logger;
   /** Where the built dashboard lies; without it a browser sees a plain front door. */
   dashboardFolder?: string;
+  /** The database server of the data folder, where it was begun before the service was loaded; ended with the service. */
+  ownDatabase?: Promise<EmbeddedPostgres> | undefined;
   /** For tests: every answer is held against the contract. */
   checkAnswers?: boolean;
   /** For tests: a transaction that begins inside another one is an error. */
@@ -80,13 +83,15 @@ export async function startApp(config: Config, overrides: AppOverrides = {}): Pr
 }
 
 async function start(config: Config, overrides: AppOverrides, log: Logger, lifecycle: Lifecycle): Promise<App> {
+  const ownDatabase = overrides.ownDatabase ?? beginOwnDatabase(config, log);
+  lifecycle.onClose('embedded database', () => endOwnDatabase(ownDatabase));
   const stopTracing = await startTracing(config, version);
   if (stopTracing) lifecycle.onClose('tracing', stopTracing);
   const clock = overrides.clock ?? systemClock;
   const ids = createIds(clock);
   await requireDataFolder(config);
   const keyring = await loadKeyring(config);
-  const appUrl = await openDatabase(config, keyring, log, lifecycle);
+  const appUrl = await openDatabase(config, keyring, log, ownDatabase);
   const database = connectDatabase({
     url: appUrl,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -209,14 +214,10 @@ export async function openDatabase(
   config: Config,
   keyring: Keyring,
   log: Logger,
-  lifecycle: Lifecycle,
+  ownDatabase: Promise<EmbeddedPostgres> | undefined,
 ): Promise<string> {
-  let ownerUrl = config.DATABASE_URL;
-  if (!ownerUrl) {
-    const embedded = await startEmbeddedPostgres({ folder: config.HOLDFAST_DATA, log });
-    lifecycle.onClose('embedded database', () => embedded.stop());
-    ownerUrl = embedded.url;
-  }
+  const ownerUrl = ownDatabase ? (await ownDatabase).url : config.DATABASE_URL;
+  if (ownerUrl === undefined) throw new Error('there is no database');
   for (const url of [config.DATABASE_URL, config.DATABASE_APP_URL]) if (url) await requireOwnSessions(url);
   return prepareDatabase({
     ownerUrl,

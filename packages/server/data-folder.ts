@@ -14,13 +14,21 @@ function needsDataFolder(config: Config): boolean {
 async function makeFolder(folder: string): Promise<void> {
   const above = dirname(folder);
   try {
+    await makeOne(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder) throw error;
+    await makeFolder(above);
+    await makeOne(folder);
+  }
+}
+
+/** Whoever else makes it at the same moment has made it as well. */
+async function makeOne(folder: string): Promise<void> {
+  try {
     await mkdir(folder);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return;
-    if (code !== 'ENOENT' || above === folder) throw error;
-    await makeFolder(above);
-    await mkdir(folder);
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST' && (await stat(folder)).isDirectory();
+    if (!isThere) throw error;
   }
 }
 

@@ -5,6 +5,7 @@ import { jobDefinitions, sealedColumns } from './modules/declarations.ts';
 import { activeOrganization, isTaken, OrganizationKeys } from './modules/organizations/index.ts';
 import { StoreOpener } from './modules/storage/index.ts';
 import { runOperatorCommand } from './operator-command.ts';
+import { beginOwnDatabase, endOwnDatabase } from './own-database.ts';
 import { systemClock } from './platform/clock.ts';
 import { connectDatabase, type Database } from './platform/database/database.ts';
 import { createIds } from './platform/ids.ts';
@@ -33,7 +34,9 @@ export async function rotateMasterKey(config: Config): Promise<RotationReport> {
   const lifecycle = new Lifecycle(log);
   try {
     const keyring = await loadKeyring(config);
-    const url = await openDatabase(config, keyring, log, lifecycle);
+    const ownDatabase = beginOwnDatabase(config, log);
+    lifecycle.onClose('embedded database', () => endOwnDatabase(ownDatabase));
+    const url = await openDatabase(config, keyring, log, ownDatabase);
     const database = connectDatabase({ url, poolSize: 4, log });
     lifecycle.onClose('database pool', () => database.close());
     const resealed = await reseal(database, keyring, sealedColumns);

@@ -21,6 +21,7 @@ const stopTimeoutMs = 30_000;
 export interface EmbeddedPostgres {
   /** Connection as the owner of the database. */
   readonly url: string;
+  /** Once, however often it is asked for. */
   stop(): Promise<void>;
 }
 
@@ -46,11 +47,16 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const password = (await readFile(cluster.passwordFile, 'utf8')).trim();
   const server = (await adopt(cluster, password)) ?? (await launchOrAdopt(cluster, password));
   const lock = await holdInstanceLock(server.url, options.folder);
+  const end = async () => {
+    await lock.end();
+    await stopServer(server.pid);
+  };
+  let ended: Promise<void> | undefined;
   return {
     url: await ensureDatabase(server.url),
-    stop: async () => {
-      await lock.end();
-      await stopServer(server.pid);
+    stop: () => {
+      ended ??= end();
+      return ended;
     },
   };
 }

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startApp } from './app.ts';
+import { loadConfig } from './config.ts';
+import { requireDataFolder } from './data-folder.ts';
+import { beginOwnDatabase, endOwnDatabase } from './own-database.ts';
+import { createLogger } from './platform/log.ts';
+
+const log = createLogger('silent');
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-own-'));
+  // Open to the user the server drops to, so that the database lies in here and goes with it.
+  await chmod(folder, 0o755);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test('several who make the same data folder at the same moment all find it made', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const config = loadConfig({ HOLDFAST_DATA: join(folder, `round ${round}`, 'below', 'data') });
+    await Promise.all(Array.from({ length: 8 }, () => requireDataFolder(config)));
+  }
+});
+
+test('a start that fails ends the database that was begun for it, also where nobody has waited for it', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const config = loadConfig({ HOLDFAST_DATA: join(folder, 'data'), HOST: '127.0.0.1', PORT: String(port) });
+  const isRunning = () =>
+    stat(join(folder, 'data', 'postgres', 'postmaster.pid')).then(
+      () => true,
+      () => false,
+    );
+  const ownDatabase = beginOwnDatabase(config, log);
+  await ownDatabase;
+  expect(await isRunning()).toBe(true);
+  await expect(startApp(config, { log, ownDatabase })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  expect(await isRunning()).toBe(false);
+  taken.close();
+
+  const again = beginOwnDatabase(config, log);
+  await Promise.all([endOwnDatabase(again), endOwnDatabase(again)]);
+  expect(await isRunning()).toBe(false);
+});
+
+test('a database that is configured elsewhere is not begun here', () => {
+  const config = loadConfig({ HOLDFAST_DATA: folder, DATABASE_URL: 'postgres://holdfast:x@127.0.0.1:1/holdfast' });
+  expect(beginOwnDatabase(config, log)).toBeUndefined();
+});

@@ -1,0 +1,69 @@
+import { tuneCollector } from '@holdfast/engine';
+import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
+import { type App, startApp } from './app.ts';
+import type { Config } from './config.ts';
+import type { EmbeddedPostgres } from './platform/database/embedded-postgres.ts';
+import type { Logger } from './platform/log.ts';
+
+/** For what is left to close when the jobs have had their grace. */
+const closingMs = 10_000;
+
+/** What was begun before all of this was loaded, as neither has to wait for the other. */
+export interface Begun {
+  readonly ending: Promise<void>;
+  readonly log: Logger;
+  readonly ownDatabase: Promise<EmbeddedPostgres> | undefined;
+}
+
+/** Runs until it is told to end. */
+export async function runService(config: Config, { ending, log, ownDatabase }: Begun): Promise<void> {
+  const collector = tuneCollector();
+  const app = await startApp(config, { log, ownDatabase, dashboardFolder: await builtDashboard(config) });
+  app.platform.log.info({ collector }, 'how memory is collected');
+  if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
+  endOnUnexpected(app);
+  ending.then(() => app.close()).then(() => process.exit(0));
+  // Where people go is where the API is; the others tell their health where they are.
+  const roles = config.HOLDFAST_ROLES;
+  const where = roles.includes('api') ? app.platform.baseUrl() : `${app.address} as ${roles.join(' and ')}`;
+  process.stdout.write(`Holdfast is running at ${where}\n`);
+  if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
+}
+
+async function requireProvider(app: App): Promise<void> {
+  try {
+    await app.requireProvider();
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+/**
+ * What nobody caught has left something half done that nobody knows of, so the process does not go on with it: it says
+ * so, finishes what it can and ends with 1. Whoever runs it starts it again, and the jobs are taken up from the queue.
+ * A rejection that nobody handles arrives here too.
+ */
+function endOnUnexpected(app: App): void {
+  let isEnding = false;
+  process.on('uncaughtException', (error, origin) => {
+    app.platform.log.fatal(
+      { err: error, origin },
+      'something failed that nobody caught; the service ends to be restarted',
+    );
+    if (isEnding) return;
+    isEnding = true;
+    setTimeout(() => process.exit(1), app.platform.config.SHUTDOWN_GRACE_SECONDS * 1000 + closingMs).unref();
+    app.close().finally(() => process.exit(1));
+  });
+}
+
+/** Built on first start, and again when its sources are newer. A service without it is still a service. */
+async function builtDashboard(config: Config): Promise<string> {
+  if (config.HOLDFAST_ROLES.includes('api')) {
+    await ensureDashboard((line) => process.stdout.write(`${line}\n`)).catch((error: unknown) =>
+      process.stderr.write(`The dashboard was not built: ${error instanceof Error ? error.message : String(error)}\n`),
+    );
+  }
+  return dashboardFolder;
+}
