@@ -53,9 +53,17 @@ async function resume(id: string): Promise<void> {
 
 const documentsNow = async () => (await bench.firestore.collection('users').get()).size;
 
+async function saveByDefaultIn(defaultStorageId: string): Promise<void> {
+  const body = { settings: { defaultStorageId } };
+  const answer = await bench.app.request('PUT', '/api/v1/organizations/current', { ...bench.as, body });
+  expect(answer.status, answer.text).toBe(200);
+}
+
 test('a restore whose safety backup failed saves anew when it is resumed', async () => {
   const storageDestinationId = await bench.addBucket(s3);
-  const backupId = await bench.backUp({ storageDestinationId });
+  // No other place is known that could take it.
+  await saveByDefaultIn(storageDestinationId);
+  const backupId = await bench.backUp();
   await bench.firestore.doc('users/1').set({ n: 100 });
   s3.faults.set({ errorRate: 1, operations: ['PutObject'] });
   const id = await start({ backupId });
@@ -67,6 +75,7 @@ test('a restore whose safety backup failed saves anew when it is resumed', async
   expect((await bench.firestore.doc('users/1').get()).get('n')).toBe(1);
   const { safetyBackupId } = await bench.get(`/backups/restore/${id}`);
   expect(safetyBackupId).not.toBe(failed.safetyBackupId);
+  await saveByDefaultIn(bench.shop.destinationId);
 });
 
 describe('a target', () => {
