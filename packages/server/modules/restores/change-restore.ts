@@ -96,10 +96,9 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
     const ranges = await rangeStore.list(transaction, row);
     const hasFailures =
       (row.errorCount > 0 || ranges.some(({ written }) => written.failed > 0)) && row.journalPages > 0;
-    const { isHeard: _, ...checkpoint } = row.checkpoint;
     await rangeStore.forgetFailures(transaction, row);
     await restoreStore.update(transaction, organizationId, restoreId, {
-      checkpoint: { ...checkpoint, ...(hasFailures ? { retryBefore: row.journalPages } : {}) },
+      checkpoint: { ...row.checkpoint, ...(hasFailures ? { retryBefore: row.journalPages } : {}) },
       status: 'pending',
       phase: 'Initializing',
       admittedAt: null,

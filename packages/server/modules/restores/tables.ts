@@ -60,7 +60,10 @@ export interface Checkpoint {
   settled?: number;
   /** Set by a resume: what failed in the journal's pages before this one is tried once more. */
   retryBefore?: number;
-  /** Nothing was under way when it ended, or what was has been looked for since: the journal tells everything. */
+  /**
+   * Nobody writes, and the journal tells everything that was written: nothing was under way when the last run ended, nor when those
+   * before it did, or what was has been looked for since.
+   */
   isHeard?: boolean;
   /** Accounts, in the order of their backup: how many are settled, how many of them were written, and which were refused. */
   users?: { settled: number; imported: number; refused: string[] };

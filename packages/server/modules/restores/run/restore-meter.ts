@@ -36,7 +36,8 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
 
   constructor(context: RestoresContext, work: RestoreWork) {
     const { row } = work;
-    super(context, { written: ownWritten(row), place: row.checkpoint, isContinued: row.epoch > 1 });
+    const isContinued = row.epoch > 1 && !row.checkpoint.isHeard;
+    super(context, { written: ownWritten(row), place: unheard(row.checkpoint), isContinued });
     this.#context = context;
     this.#work = work;
     this.#percentTold = row.percentTold;
@@ -77,6 +78,19 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
 
   async setPhase(phase: Phase): Promise<void> {
     await this.save({ phase });
+  }
+
+  /** From here on something may be written that the journal does not tell of yet: also by a run that dies. */
+  async beginWriting(): Promise<void> {
+    await this.save({ phase: 'Restoring', checkpoint: unheard(this.row.checkpoint) });
+  }
+
+  /** The run ends with something that may pass. The next one has to look only for what this one cannot tell. */
+  async countFailure(): Promise<number> {
+    const failures = this.row.failures + 1;
+    await this.flush().catch(() => undefined);
+    await this.save({ failures, checkpoint: { ...this.row.checkpoint, isHeard: this.isHeard } });
+    return failures;
   }
 
   async expect(measured: { documents: number; collections: number }): Promise<void> {
@@ -170,6 +184,10 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
       this.#percentTold = tenth;
     }
   }
+}
+
+function unheard({ isHeard: _, ...checkpoint }: Checkpoint): Checkpoint {
+  return checkpoint;
 }
 
 /** What the holders before this one have written themselves: all of it, where there are no ranges. */

@@ -48,12 +48,7 @@ async function runClaimed(
       if (refusal) throw refusal;
       await carryOut(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)]));
     },
-    countFailure: async () => {
-      const failures = meter.row.failures + 1;
-      await meter.flush().catch(() => undefined);
-      await meter.save({ failures });
-      return failures;
-    },
+    countFailure: () => meter.countFailure(),
     fail: async (reason) => {
       const isHeard = (await quietRanges(context, meter)) && meter.isHeard;
       const ending = meter.cancelled.aborted ? cancelled : { error: toJobError(reason) };
@@ -120,7 +115,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     await meter.useJournal(await journalSeal(context, row));
     const before = await saveBefore(context, meter, { scope, measured, readFrom: source.readFrom }, signal);
     try {
-      await meter.setPhase('Restoring');
+      await meter.beginWriting();
       const work = { context, meter, firestore, scope, view: source.view, before: before?.view, signal };
       await writeDocuments(work);
     } finally {

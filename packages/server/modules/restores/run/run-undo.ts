@@ -39,7 +39,7 @@ export async function runUndo(
     const saved = { scope: undone.scope!, measured, readFrom: former?.readFrom };
     const before = await saveBefore(context, meter, saved, signal);
     await before?.close();
-    await meter.setPhase('Restoring');
+    await meter.beginWriting();
     await undoDocuments({ context, meter, firestore, undone, former: former?.view, signal }).catch(asLost);
     if (meter.cancelled.aborted)
       return await endRestore(context, meter.work, { cancelled: true, isHeard: !meter.isContinued });

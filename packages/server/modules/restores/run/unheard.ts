@@ -50,8 +50,8 @@ export async function findUnheard(
   ended: RestoreRow,
   isForced: boolean,
 ): Promise<readonly WriteOutcome[]> {
-  const { stage, isHeard } = ended.checkpoint;
-  const isPastWriting = stage === 'users' || stage === 'done';
+  const { stage, isHeard, retryBefore } = ended.checkpoint;
+  const isPastWriting = (stage === 'users' || stage === 'done') && retryBefore === undefined;
   if (!isBrokenOff(ended) || isHeard || isPastWriting || ended.journalEnvelope === null) return [];
   return inquire(inquiry, ended).catch((error: unknown) => {
     if (!isLost(error)) throw error;
@@ -158,6 +158,7 @@ async function inquireStage(
     ...(after === undefined ? {} : { after }),
   };
   if (stage === 'puts') await restorePuts(options);
+  else if (stage !== 'deletes') return [];
   else if (ended.deleteExtra && former) await restoreDeletes(options);
   else if (ended.deleteExtra)
     await restoreDeletes({ ...options, live: await liveNames(firestore, ended.beganAt, signal) });

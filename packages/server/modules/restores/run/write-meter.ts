@@ -42,7 +42,10 @@ export interface StageStart<Place> {
   isContinued?: boolean;
   /** What stood at a path before. */
   former?: WriteGuard['former'];
-  /** What failed before is tried again: whatever becomes of it, it has failed no longer. */
+  /**
+   * What failed before is tried again: whatever becomes of it, it has failed no longer. It may be there all the same, from an
+   * attempt whose answer was lost.
+   */
   isRetry?: boolean;
 }
 
@@ -145,7 +148,7 @@ export abstract class WriteMeter<Place> {
         await this.#requireHeld();
         this.#isSending = true;
       },
-      repeatedRecords: this.#isContinued && isContinued ? repeatedRecords : 0,
+      repeatedRecords: isRetry || (this.#isContinued && isContinued) ? repeatedRecords : 0,
       began: this.row.beganAt === null ? undefined : instantToParts(this.row.beganAt),
       former: async (path) => {
         const saved = await this.#savedBefore();
