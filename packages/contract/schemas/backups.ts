@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JobErrorCode } from '../errors.ts';
 import { jobErrorCodes } from '../errors.ts';
-import { collectionPath, collectionPaths, documentPath, firestoreValue } from './firestore.ts';
+import { collectionPath, collectionPaths, documentPath, firestoreValue, leftOutPaths } from './firestore.ts';
 import { currency, jobError, jobStatuses, money, progress, seconds } from './jobs.ts';
 import {
   bytes,
@@ -259,7 +259,7 @@ export const createBackupRequest = z
     projectId: reference(),
     type: z.enum(backupTypes).default('full'),
     collections: collectionPaths().default(['*']),
-    excludeCollections: z.array(collectionPath()).max(1000).default([]).describe('Left out of `*`.'),
+    excludeCollections: leftOutPaths().default([]).describe('Left out of `*`.'),
     includeSubcollections: z.boolean().default(true),
     includeAuthUsers: z.boolean().optional().describe("Absent: the project's setting."),
     ...destinations,

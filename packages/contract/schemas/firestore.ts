@@ -24,12 +24,22 @@ export const documentPath = () =>
     error: 'must be the path of a document, such as users/ada',
   });
 
+/** They stand in every record that is made from them, and hundreds of records in a page. */
+const pathsCharactersMax = 65_536;
+const areShortTogether = (paths: readonly string[]) =>
+  paths.reduce((sum, { length }) => sum + length, 0) <= pathsCharactersMax;
+const tooLongTogether = { error: 'must have at most 65,536 characters together' };
+
+/** Collections that are left out of all. */
+export const leftOutPaths = () => z.array(collectionPath()).max(1000).refine(areShortTogether, tooLongTogether);
+
 /** The single entry `*` means all of them. */
 export const collectionPaths = () =>
   z
     .array(collectionPath())
     .min(1)
     .max(1000)
+    .refine(areShortTogether, tooLongTogether)
     .refine((paths) => paths.length === 1 || !paths.includes('*'), { error: '* must stand alone' })
     .describe('Paths of collections; the single entry `*` means all.');
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { collectionPath, collectionPaths } from './firestore.ts';
+import { collectionPaths, leftOutPaths } from './firestore.ts';
 import {
   count,
   email,
@@ -104,7 +104,7 @@ const changeable = {
   type: z.enum(scheduleTypes),
   fullEvery: every,
   collections: collectionPaths(),
-  excludeCollections: z.array(collectionPath()).max(1000),
+  excludeCollections: leftOutPaths(),
   includeSubcollections: z.boolean(),
   storageDestinationId: reference(),
   storageDestinationIds: z.array(reference()).min(1).max(20),

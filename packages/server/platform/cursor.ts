@@ -1,4 +1,5 @@
 import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { CutRows } from './database/pages.ts';
 import { invalid } from './problem.ts';
 
 /**
@@ -36,7 +37,7 @@ export class Cursors {
    */
   async page<Row extends { id: string }>(
     { list, filters, limit, cursor }: PageQuery,
-    read: (limit: number, before: string | undefined) => Promise<readonly Row[]>,
+    read: (limit: number, before: string | undefined) => Promise<readonly Row[] & CutRows>,
     placeOf: (row: Row) => string = ({ id }) => id,
   ): Promise<{ rows: Row[]; nextCursor: string | null }> {
     const rows = await read(limit + 1, this.read(list, filters, cursor));
@@ -73,13 +74,14 @@ export function withInstants<Query extends { from?: string | undefined; to?: str
   };
 }
 
-/** One page out of rows that were read with one more than the limit. */
+/** One page out of rows that were read with one more than the limit, or cut where the next one would not fit. */
 export function pageOf<Row>(
-  rows: readonly Row[],
+  rows: readonly Row[] & CutRows,
   limit: number,
   cursorOf: (row: Row) => string,
 ): { rows: Row[]; nextCursor: string | null } {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  return { rows: shown, nextCursor: rows.length > limit && last ? cursorOf(last) : null };
+  const isMore = rows.length > limit || rows.isCut === true;
+  return { rows: shown, nextCursor: isMore && last ? cursorOf(last) : null };
 }

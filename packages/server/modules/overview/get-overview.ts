@@ -4,7 +4,14 @@ import { later, minuteMs } from '../../platform/durations.ts';
 import { type NewestBackups, newestBackups, ofScheduleStore, suspiciousBackups } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import { drillStore, presentDrill } from '../restores/index.ts';
-import { lastDueTimes, nextRun, parseCron, type ScheduleRow, scheduleStore, typeOfRun } from '../schedules/index.ts';
+import {
+  lastDueTimes,
+  nextRun,
+  parseCron,
+  type ScheduleSummary,
+  scheduleStore,
+  typeOfRun,
+} from '../schedules/index.ts';
 import { type DestinationRow, storageStore } from '../storage/index.ts';
 import type { OverviewContext } from './context.ts';
 import { judge, type Rhythm } from './protection.ts';
@@ -58,7 +65,10 @@ export async function getOverview(context: OverviewContext, organizationId: stri
   return { projects: shown.sort((a, b) => rank(a) - rank(b)), ...rest };
 }
 
-async function nextRunsOf(transaction: Transaction, schedules: readonly ScheduleRow[]): Promise<Overview['nextRuns']> {
+async function nextRunsOf(
+  transaction: Transaction,
+  schedules: readonly ScheduleSummary[],
+): Promise<Overview['nextRuns']> {
   const next = schedules.filter(({ nextRunAt }) => nextRunAt !== null).slice(0, nextRunsMax);
   const owing = await ofScheduleStore.owingFull(transaction, next);
   return next.map((row) => ({
@@ -119,7 +129,7 @@ async function findFacts(
 
 function presentProject(
   project: ProjectRow,
-  schedules: readonly ScheduleRow[],
+  schedules: readonly ScheduleSummary[],
   found: Found,
   now: Date,
 ): OverviewProject {
@@ -134,7 +144,7 @@ function presentProject(
   const anomalies = found.anomalies.get(project.id) ?? [];
   const running = schedules
     .map((schedule) => ({ schedule, rhythm: found.rhythms.get(schedule.id) }))
-    .filter((each): each is { schedule: ScheduleRow; rhythm: Rhythm } => each.rhythm !== undefined);
+    .filter((each): each is { schedule: ScheduleSummary; rhythm: Rhythm } => each.rhythm !== undefined);
   const enabled = running.map(({ schedule }) => schedule);
   const [often] = running.sort((a, b) => a.rhythm.intervalMs - b.rhythm.intervalMs);
   return {
@@ -186,7 +196,7 @@ function presentProject(
 async function rhythmsOf(
   { platform: { cpuTurns } }: OverviewContext,
   organizationId: string,
-  schedules: readonly ScheduleRow[],
+  schedules: readonly ScheduleSummary[],
   now: Date,
 ): Promise<ReadonlyMap<string, Rhythm>> {
   const rhythms = new Map<string, Rhythm>();
@@ -202,7 +212,7 @@ async function rhythmsOf(
   return rhythms;
 }
 
-function rhythmOf(schedule: ScheduleRow, now: Date): Rhythm {
+function rhythmOf(schedule: ScheduleSummary, now: Date): Rhythm {
   const { cron, timezone, missedAfterMinutes } = schedule;
   const promisedSince = schedule.promisedSince ?? schedule.createdAt;
   const expression = parseCron(cron);
@@ -219,7 +229,7 @@ function rhythmOf(schedule: ScheduleRow, now: Date): Rhythm {
   };
 }
 
-function isStorageBroken(schedules: readonly ScheduleRow[], { destinations, defaultStorageId }: Found): boolean {
+function isStorageBroken(schedules: readonly ScheduleSummary[], { destinations, defaultStorageId }: Found): boolean {
   const used = new Set(
     schedules.flatMap(({ storageDestinationIds }) =>
       storageDestinationIds.length > 0 ? storageDestinationIds : defaultStorageId ? [defaultStorageId] : [],

@@ -23,7 +23,7 @@ export { claimDueOfProject, dueOfProject } from './due/claim-due.ts';
 export { typeOfRun } from './due/scheduled-backup.ts';
 export { recordAnomaly } from './retention/anomalies.ts';
 export { checkRetention } from './retention/check-retention.ts';
-export { type MeasuredSchedule, type ScheduleRow, scheduleStore } from './schedule-store.ts';
+export { type MeasuredSchedule, type ScheduleSummary, scheduleStore } from './schedule-store.ts';
 
 /** Schedules taken in one transaction. */
 const claimedAtOnce = 250;

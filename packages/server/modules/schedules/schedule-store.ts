@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { encodeJson } from '../../platform/database/json.ts';
-import { and, desc, eq, sql } from '../../platform/database/orm.ts';
+import { and, desc, eq, getTableColumns, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
@@ -22,6 +22,8 @@ export type MeasuredSchedule = Pick<
   ScheduleRow,
   'id' | 'organizationId' | 'projectId' | 'name' | 'cron' | 'timezone' | 'drillEvery'
 > & { isEnabled: boolean; promisedSince: Date; drillsSince: Date };
+
+export type ScheduleSummary = Omit<ScheduleRow, 'collections' | 'excludeCollections'>;
 
 /** All SQL on schedules. */
 export const scheduleStore = {
@@ -94,10 +96,11 @@ export const scheduleStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** All of an organization, those that run next first. */
-  async all({ orm }: Transaction, organizationId: string, limit: number): Promise<ScheduleRow[]> {
+  /** All of an organization, those that run next first, without the names of what they back up: thousands of them fit. */
+  async all({ orm }: Transaction, organizationId: string, limit: number): Promise<ScheduleSummary[]> {
+    const { collections: _, excludeCollections: __, ...columns } = getTableColumns(schedules);
     return orm
-      .select()
+      .select(columns)
       .from(schedules)
       .where(eq(schedules.organizationId, organizationId))
       .orderBy(sql`${schedules.nextRunAt} nulls last`, schedules.id)

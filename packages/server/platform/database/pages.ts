@@ -32,6 +32,28 @@ export function placeOf({ id, createdAt }: { id: string; createdAt: Date }): str
   return `${id} ${createdAt.toISOString()}`;
 }
 
+/** Of what people wrote into the records of a page, as text; one record always fits. */
+const pageBytesMax = 4 * 1024 * 1024;
+
+/** Rows of a page that ends before its limit, because the next one would not fit. */
+export interface CutRows {
+  isCut?: true;
+}
+
+/**
+ * What is shown of each column so that no page outgrows its bytes: a row behind them comes without its wide columns and
+ * without its organization, and says only that there is one. Lists of names may have a megabyte in each of 200 rows.
+ */
+function shownWithinBytes(columns: Record<string, PgColumn>, order: readonly SQL[]): Record<string, SQL> {
+  const wide = Object.entries(columns).filter(([, column]) => column.getSQLType() === 'jsonb');
+  if (wide.length === 0) return {};
+  const widths = wide.map(([, column]) => sql`coalesce(octet_length(${column}::text), 0)`);
+  const before = sql`sum(${sql.join(widths, sql` + `)}) over (order by ${sql.join([...order], sql`, `)} rows between unbounded preceding and 1 preceding)`;
+  const within = sql`coalesce(${before}, 0) < ${sql.raw(String(pageBytesMax))}`;
+  const cut = [...wide, ['organizationId', columns.organizationId] as const];
+  return Object.fromEntries(cut.map(([key, column]) => [key, sql`case when ${within} then ${column} end`]));
+}
+
 /**
  * Pages of a table, newest first. `filters` holds one condition per filter, with a placeholder of the filter's name;
  * each combination of filters that somebody asks for becomes one statement. `createdAt` adds the filters `from` and `to`:
@@ -62,25 +84,31 @@ export function pagesOf<Table extends OwnedTable, Filter extends string = never>
       ...names.map((name) => byName[name]),
     );
     const columns = getTableColumns(table as OwnedTable) as Record<string, PgColumn>;
-    return selection(columns, (select) =>
-      select
-        .from(table as OwnedTable)
-        .where(which)
-        .orderBy(...(time ? [desc(time)] : []), desc(table.id))
-        .limit(sql.placeholder('limit')),
+    const order = [...(time ? [desc(time)] : []), desc(table.id)];
+    return selection(
+      columns,
+      (select) =>
+        select
+          .from(table as OwnedTable)
+          .where(which)
+          .orderBy(...order)
+          .limit(sql.placeholder('limit')),
+      shownWithinBytes(columns, order),
     ) as Statement<Record<string, unknown>, Table['$inferSelect']>;
   };
   return async (
     database: Pick<Database, 'read'>,
     organizationId: string,
     { limit, before, filters }: PageRequest<Filter | 'from' | 'to'>,
-  ): Promise<Table['$inferSelect'][]> => {
+  ): Promise<Table['$inferSelect'][] & CutRows> => {
     const [beforeId, beforeTime] = before?.split(' ') ?? [];
     const values: Record<string, unknown> = { ...filters, before: beforeId, beforeTime };
     const names = [...Object.keys(byName), 'before'].filter((name) => values[name] !== undefined);
     const key = names.join();
     const statement = statements.get(key) ?? build(names);
     statements.set(key, statement);
-    return await database.read(organizationId, statement, { ...values, organizationId, limit });
+    const rows = await database.read(organizationId, statement, { ...values, organizationId, limit });
+    const end = rows.findIndex((row) => row.organizationId === null);
+    return end === -1 ? rows : Object.assign(rows.slice(0, end), { isCut: true as const });
   };
 }

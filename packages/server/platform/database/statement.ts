@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { fillPlaceholders, type PgColumn, PgDialect, QueryBuilder, type SQLWrapper } from './orm.ts';
+import { fillPlaceholders, type PgColumn, PgDialect, QueryBuilder, type SQL, type SQLWrapper } from './orm.ts';
 
 /** What the server says about a column of a result. */
 export interface ResultField {
@@ -35,12 +35,16 @@ function nextName(): string {
 
 const selecting = <Columns extends Record<string, PgColumn>>(columns: Columns) => new QueryBuilder().select(columns);
 
-/** A selection of table columns; what differs from run to run is a `sql.placeholder` in it. */
+/**
+ * A selection of table columns; what differs from run to run is a `sql.placeholder` in it. In place of a column an
+ * expression of its type may be `shown`.
+ */
 export function selection<Columns extends Record<string, PgColumn>>(
   columns: Columns,
   build: (select: ReturnType<typeof selecting<Columns>>) => SQLWrapper,
+  shown: { readonly [Key in keyof Columns]?: SQL } = {},
 ): Statement<Record<string, unknown>, RowOf<Columns>> {
-  const { sql: text, params } = dialect.sqlToQuery(build(selecting(columns)).getSQL());
+  const { sql: text, params } = dialect.sqlToQuery(build(selecting({ ...columns, ...shown })).getSQL());
   const entries = Object.entries(columns);
   return {
     name: nextName(),

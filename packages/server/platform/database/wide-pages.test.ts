@@ -1,0 +1,95 @@
+import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner } from '../../testing/people.ts';
+import { foundOrganization } from '../../testing/team.ts';
+import { furnish, furnishBackup, resourcesOf } from '../../testing/tenant-resources.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+
+let app: TestApp;
+let firestore: FirestoreSandbox;
+let as: { token: string; organizationId: string };
+let projectId: string;
+const recordsCount = 20;
+const mebibyte = 1024 * 1024;
+
+/** So many copies of the one record there is, each with names of 600 KB. */
+async function widen(table: 'schedules' | 'backups'): Promise<void> {
+  const names = `(select jsonb_agg(n || repeat('c', 6000)) from generate_series(1, 100) n)`;
+  await asOwner(app.databaseUrl, async (client) => {
+    await client.query(
+      `insert into ${table} select (jsonb_populate_record(t, jsonb_build_object('id', t.id || n, 'collections', ${names}))).*
+         from ${table} t, generate_series(1, $1::int - 1) n`,
+      [recordsCount],
+    );
+    await client.query(`update ${table} set collections = ${names}`);
+  });
+}
+
+beforeAll(async () => {
+  app = await startTestApp();
+  firestore = await startFirestoreSandbox();
+  const organization = await foundOrganization(app);
+  as = { token: organization.owner.token, organizationId: organization.id };
+  await furnish(app, organization);
+  await furnishBackup(app, organization, `${firestore.host}:${firestore.port}`);
+  projectId = (await resourcesOf(app, organization)).projectId ?? '';
+  await widen('schedules');
+  await widen('backups');
+}, 60_000);
+afterAll(async () => {
+  await app.close();
+  await firestore.stop();
+});
+
+describe('a page of records that are large', () => {
+  test.each([
+    ['schedules', ''],
+    ['backups', ''],
+    ['backups', '&from=2020-01-01'],
+  ])('of %s ends where the next would not fit, and the cursor goes on there%s', async (list, filter) => {
+    const seen: string[] = [];
+    let cursor = '';
+    let pages = 0;
+    do {
+      const answer = await app.request('GET', `/api/v1/${list}?limit=200${filter}${cursor}`, as);
+      expect(answer.status, answer.text.slice(0, 300)).toBe(200);
+      expect(answer.text.length).toBeLessThan(10 * mebibyte);
+      const { data, pagination } = answer.body;
+      for (const { id, collections } of data) {
+        expect(collections).toHaveLength(100);
+        seen.push(id);
+      }
+      expect(data.length).toBeGreaterThan(0);
+      cursor = pagination.nextCursor === null ? '' : `&cursor=${encodeURIComponent(pagination.nextCursor)}`;
+      pages++;
+    } while (cursor !== '');
+    expect(pages).toBeGreaterThan(2);
+    expect(seen).toEqual([...new Set(seen)].sort().reverse());
+    expect(seen).toHaveLength(recordsCount);
+  });
+
+  test('holds one that is larger than a page', async () => {
+    const huge = `(select jsonb_agg(n || repeat('c', 6000)) from generate_series(1, 900) n)`;
+    await asOwner(app.databaseUrl, (client) => client.query(`update schedules set collections = ${huge}`));
+    const { body } = await app.request('GET', '/api/v1/schedules', as);
+    expect(body.data).toHaveLength(1);
+    expect(body.pagination.hasMore).toBe(true);
+  });
+});
+
+test('names of collections are bounded all together', async () => {
+  const create = (fields: object) =>
+    app.request('POST', '/api/v1/schedules', {
+      ...as,
+      body: { projectId, name: 'Wide', cron: '0 2 * * *', enabled: false, ...fields },
+    });
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `${index}${'c'.repeat(1000)}`);
+  for (const field of ['collections', 'excludeCollections']) {
+    const refused = await create({ [field]: names(70) });
+    expect(refused.body.error?.details, field).toEqual({
+      field,
+      reason: 'must have at most 65,536 characters together',
+    });
+    expect((await create({ [field]: names(60) })).status, field).toBe(201);
+  }
+});
