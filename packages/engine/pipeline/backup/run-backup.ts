@@ -1,5 +1,5 @@
 import { type KeyRing, newDataKey } from '../../crypto/key-ring.ts';
-import { backupPrefix, isObjectOf, manifestKey } from '../../format/object-keys.ts';
+import { manifestKey } from '../../format/object-keys.ts';
 import type { AuthUserSource } from '../../ports/auth-users.ts';
 import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import { type Clock, systemClock } from '../../ports/clock.ts';
@@ -14,6 +14,7 @@ import { viewOfChain } from '../view/open-view.ts';
 import { backUpUsers } from './auth-user-segments.ts';
 import { type BackupPlan, planBackup } from './backup-plan.ts';
 import { finishBackup } from './finish-backup.ts';
+import { OwnObjects } from './own-objects.ts';
 import { type RangeState, runRange } from './run-range.ts';
 import type { WrittenManifest } from './write-manifest.ts';
 
@@ -53,8 +54,30 @@ const defaultConcurrency = 3;
 const buffersBeyondRanges = 4;
 
 /** A whole backup in one process: plan, ranges, manifest. The control plane runs the same three steps as jobs. */
-export async function runBackup(options: RunBackupOptions): Promise<WrittenManifest> {
-  const { source, store, keys, codec, backupId, signal, parentChain = [] } = options;
+export async function runBackup(given: RunBackupOptions): Promise<WrittenManifest> {
+  const own = new OwnObjects(given.store);
+  const options = { ...given, store: own.store };
+  // Without a manifest nobody finds what was stored so far, and a disk that is full would stay so.
+  const read = await readDatabase(options).catch(async (error: unknown) => {
+    await own.remove().catch(() => undefined);
+    throw error;
+  });
+  const { keys, backupId, lock, signal, segmentsPerShard } = options;
+  const written = await finishBackup({
+    ...read,
+    store: own.store,
+    envelope: await keys.wrap(backupId, read.dataKey),
+    completedAt: (options.clock ?? systemClock).now(),
+    ...(lock ? { lock } : {}),
+    ...(signal ? { signal } : {}),
+    ...(segmentsPerShard ? { segmentsPerShard } : {}),
+  });
+  await requireParents(options, own);
+  return written;
+}
+
+async function readDatabase(options: RunBackupOptions) {
+  const { source, store, codec, backupId, signal, parentChain = [] } = options;
   const clock = options.clock ?? systemClock;
   const concurrency = options.concurrency ?? defaultConcurrency;
   const parent = parentChain.at(-1);
@@ -78,32 +101,18 @@ export async function runBackup(options: RunBackupOptions): Promise<WrittenManif
   const ranges = await runRanges(options, plan, dataKey, buffers, concurrency);
   const context = { ownerId: backupId, dataKey, database: plan.database };
   const shared = { store, ...(options.lock ? { lock: options.lock } : {}), ...(signal ? { signal } : {}) };
-  const authUsers = options.authUsers
+  const users = options.authUsers
     ? await backUpUsers(options.authUsers, { ...shared, codec, buffers, context })
-    : null;
+    : undefined;
   throwIfCancelled(signal);
-  const written = await finishBackup({
-    ...shared,
-    plan,
-    ranges,
-    authUsers: authUsers?.section ?? null,
-    warnings: authUsers?.warnings ?? [],
-    dataKey,
-    envelope: await keys.wrap(backupId, dataKey),
-    completedAt: clock.now(),
-    ...(options.segmentsPerShard ? { segmentsPerShard: options.segmentsPerShard } : {}),
-  });
-  await requireParents(options);
-  return written;
+  return { plan, ranges, dataKey, authUsers: users?.section ?? null, warnings: users?.warnings ?? [] };
 }
 
 /** Asked when everybody sees the new one: from now on nobody deletes what it builds on. What was deleted before takes it along. */
-async function requireParents({ store, backupId, parentChain = [] }: RunBackupOptions): Promise<void> {
+async function requireParents({ store, backupId, parentChain = [] }: RunBackupOptions, own: OwnObjects): Promise<void> {
   for (const parent of parentChain) {
     if (await store.head(manifestKey(parent.backupId))) continue;
-    await store.delete([manifestKey(backupId)]);
-    for await (const { key } of store.list(backupPrefix(backupId)))
-      if (isObjectOf(backupId, key)) await store.delete([key]);
+    await own.remove();
     throw new EngineError(
       'STORAGE_CONFLICT',
       `${parent.backupId}, which ${backupId} builds on, was deleted while it was made, so it was removed again.`,
