@@ -3,12 +3,14 @@ import {
   FieldPath,
   FieldValue,
   Firestore,
+  GeoPoint,
   type QuerySnapshot,
   Timestamp,
   v1,
 } from '@google-cloud/firestore';
 import { deleteApp, initializeApp } from 'firebase-admin/app';
 import { getFirestore } from 'firebase-admin/firestore';
+import { OAuth2Client } from 'google-auth-library';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
 
@@ -106,6 +108,49 @@ describe.each(['(default)', 'named'])('@google-cloud/firestore, unchanged, on da
     await firestore.recursiveDelete(tree);
     expect(await tree.listCollections()).toEqual([]);
   });
+});
+
+test('@google-cloud/firestore reads over REST what it wrote over gRPC', async () => {
+  const written = new Firestore({ projectId: 'rest' });
+  const all = written.collection('all');
+  const values = {
+    text: 'ü"\\\n😀',
+    whole: 7,
+    broken: 1.5,
+    odd: Number.NaN,
+    zero: -0,
+    nothing: null,
+    list: [1, { deep: [] }],
+    when: Timestamp.fromMillis(1_700_000_000_123),
+    link: all.doc('other'),
+    bytes: Buffer.from([1, 2]),
+    place: new GeoPoint(1.5, -2),
+    vector: FieldValue.vector([1, 2]),
+    1: 'a name like a number',
+  };
+  await all.doc('"\\😀').set(values);
+  await all.doc('other').set({ whole: 3 });
+  const authClient = new OAuth2Client();
+  authClient.setCredentials({ access_token: 'owner', expiry_date: Date.now() + 3_600_000 });
+  const rest = new Firestore({ projectId: 'rest', preferRest: true, authClient });
+  const ask = (firestore: Firestore) => firestore.collection('all').where('whole', '>', 5).limit(9).get();
+  const [overRest, overGrpc] = [await ask(rest), await ask(written)];
+  const plain = (found: QuerySnapshot) =>
+    found.docs.map((each) => [
+      each.ref.path,
+      each.createTime,
+      each.updateTime,
+      { ...each.data(), link: each.get('link').path },
+    ]);
+  expect(plain(overRest)).toEqual(plain(overGrpc));
+  expect(overRest.docs[0]!.get('odd')).toBeNaN();
+  const names = await rest.collection('all').select().get();
+  expect(names.docs.map((each) => [each.id, each.data()])).toEqual([
+    ['"\\😀', {}],
+    ['other', {}],
+  ]);
+  await expect(rest.collection('all').where('whole', 'in', []).get()).rejects.toThrow(/array|empty/i);
+  await Promise.all([rest.terminate(), written.terminate()]);
 });
 
 test('firebase-admin, unchanged, reads and writes through its own door', async () => {

@@ -37,6 +37,14 @@ function makeOpaque(scope: NamespaceJson, opaque: ReadonlySet<string>): void {
 const firestoreRoot = loadRoot('v1.json', ['google', 'firestore', 'v1'], opaque);
 const adminRoot = loadRoot('admin_v1.json', ['google', 'firestore', 'admin', 'v1'], nothingOpaque);
 
+let wholeRoot: protobuf.Root | undefined;
+
+/** A message with all its parts, as JSON is read into it; loaded when the first is. */
+export function wholeFirestoreType(name: string): protobuf.Type {
+  wholeRoot ??= loadRoot('v1.json', ['google', 'firestore', 'v1'], nothingOpaque);
+  return wholeRoot.lookupType(`google.firestore.v1.${name}`);
+}
+
 export function firestoreType(name: string): protobuf.Type {
   return firestoreRoot.lookupType(`google.firestore.v1.${name}`);
 }

@@ -1,10 +1,10 @@
 import { AccessControl, type Authorize } from './access.ts';
-import { answerRest } from './admin/rest.ts';
 import { Control } from './control.ts';
 import { serveControl } from './control-server.ts';
 import { Counters } from './counters.ts';
 import { Faults } from './faults/faults.ts';
 import { type ListenBehaviour, type ListenMode, listenBehaviour } from './listen/behaviour.ts';
+import { answerRest } from './rest/answer.ts';
 import { allMethods } from './rpc/methods.ts';
 import type { Sandbox } from './sandbox.ts';
 import { type Clock, systemClock } from './store/clock.ts';
@@ -68,7 +68,7 @@ export async function startFirestoreSandbox(options: FirestoreSandboxOptions = {
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     onStream: (stream, headers) => dispatcher.accept(stream, headers),
-    onHttp1Request: (request, response) => answerRest(sandbox, request, response),
+    onRequest: (request, response) => answerRest(sandbox, dispatcher, request, response),
   });
   const { host, port } = listener;
   const control = new Control(sandbox);

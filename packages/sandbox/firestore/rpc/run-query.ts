@@ -58,7 +58,7 @@ class QueryStream {
   readonly #startedAtMs = performance.now();
   #skipped = 0;
   #sent = 0;
-  #bytesSeen = 0;
+  #chunksSeen = 0;
   /** With explain, the last document is held back: the metrics travel in its message. */
   #held: { document: Buffer } | null = null;
 
@@ -143,7 +143,7 @@ class QueryStream {
     }
     const fault = this.#fault;
     if (fault !== null && this.#call.out.pendingBytes >= fault.batchBytes) this.#call.out.flush();
-    return this.#call.out.bytesSent !== this.#bytesSeen || this.#sent === fault?.documentsMax;
+    return this.#call.out.chunksSent !== this.#chunksSeen || this.#sent === fault?.documentsMax;
   }
 
   #send(document: Buffer): void {
@@ -160,7 +160,7 @@ class QueryStream {
       if (this.#sent >= this.#fault.documentsMax) this.#fault.strike(this.#call);
       await this.#fault.delay();
     }
-    this.#bytesSeen = out.bytesSent;
+    this.#chunksSeen = out.chunksSent;
     if (out.congested) await out.ready();
     this.#plan.database.checkStillReadable(this.#snapshot.time);
   }

@@ -1,118 +1,36 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { encodeStatusMessage } from './framing.ts';
-import { MessageStream } from './message-stream.ts';
-import { asRpcError, RpcError } from './status.ts';
-
-const contentType = 'application/grpc+proto';
-
-/** One RPC on one HTTP/2 stream: its caller, its way back, and the one status it ends with. */
-export class Call {
+/** One RPC, over gRPC or over REST: its caller, its way back, and the one status it ends with. */
+export interface Call {
   readonly method: string;
   /** The bearer token of the caller, without its scheme; '' when there is none. */
   readonly token: string;
-  readonly #stream: ServerHttp2Stream;
-  #messages: MessageStream | null = null;
-  #ended = false;
-  readonly #closeListeners: (() => void)[] = [];
-
-  constructor(method: string, stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
-    this.method = method;
-    this.#stream = stream;
-    this.token = (headers.authorization ?? '').replace(/^Bearer +/i, '');
-    const timeoutMs = parseTimeout(String(headers['grpc-timeout'] ?? ''));
-    const deadline = timeoutMs === null ? undefined : setTimeout(() => this.fail(deadlineExceeded()), timeoutMs);
-    deadline?.unref();
-    stream.once('close', () => {
-      clearTimeout(deadline);
-      for (const listener of this.#closeListeners) listener();
-    });
-  }
-
   /** True once nobody reads the answer any more: the caller hung up or the call has ended. */
-  get closed(): boolean {
-    return this.#ended || this.#stream.destroyed || this.#stream.closed;
-  }
-
-  get bytesSent(): number {
-    return this.#messages?.bytesSent ?? 0;
-  }
-
-  onClose(listener: () => void): void {
-    this.#closeListeners.push(listener);
-  }
-
+  readonly closed: boolean;
+  readonly bytesSent: number;
   /** The way back to the caller; the response headers go out with its first use. */
-  get out(): MessageStream {
-    if (this.#messages === null) {
-      if (!this.#stream.headersSent && !this.closed) {
-        this.#stream.respond({ ':status': 200, 'content-type': contentType }, { waitForTrailers: true });
-      }
-      this.#messages = new MessageStream(this.#stream);
-    }
-    return this.#messages;
-  }
-
-  finish(): void {
-    this.#end({ 'grpc-status': '0' });
-  }
-
-  fail(error: unknown): void {
-    const status = asRpcError(error);
-    if (this.closed) return;
-    if (this.#messages === null) this.#failAtOnce(status);
-    else this.#end({ 'grpc-status': String(status.code), 'grpc-message': encodeStatusMessage(status.message) });
-  }
-
+  readonly out: MessageOut;
+  onClose(listener: () => void): void;
+  /** Both settle when all is handed on that the caller will get. */
+  finish(): Promise<void> | void;
+  fail(error: unknown): Promise<void> | void;
   /** Breaks the stream without a status, like a lost connection. */
-  reset(): void {
-    this.#ended = true;
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-  }
-
-  #failAtOnce(status: RpcError): void {
-    this.#ended = true;
-    this.#stream.respond(
-      {
-        ':status': 200,
-        'content-type': contentType,
-        'grpc-status': String(status.code),
-        'grpc-message': encodeStatusMessage(status.message),
-      },
-      { endStream: true },
-    );
-    this.#stream.resume();
-    this.#closeHalfOpen();
-  }
-
-  #end(trailers: Record<string, string>): void {
-    if (this.closed) return;
-    this.out.flush();
-    this.#ended = true;
-    this.#stream.once('wantTrailers', () => {
-      if (this.#stream.destroyed) return;
-      this.#stream.sendTrailers(trailers);
-      this.#closeHalfOpen();
-    });
-    this.#stream.end();
-  }
-
-  /** A caller that has not finished sending is told to stop; otherwise the stream would stay half open. */
-  #closeHalfOpen(): void {
-    if (!this.#stream.readableEnded) setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
-  }
+  reset(): void;
 }
 
-const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
-/** The longest delay a timer takes; a later deadline is no deadline for a sandbox. */
-const timerMsMax = 2 ** 31 - 1;
-
-/** `grpc-timeout` is up to eight digits and a unit; null when there is none. */
-function parseTimeout(text: string): number | null {
-  const match = /^([0-9]{1,8})([HMSmun])$/.exec(text);
-  const timeoutMs = match === null ? timerMsMax : Number(match[1]) * unitMs[match[2]!]!;
-  return timeoutMs < timerMsMax ? timeoutMs : null;
+/** Takes encoded messages and sends them in large chunks, as fast as the caller reads them. */
+export interface MessageOut {
+  /** Packed, but not handed on yet. */
+  readonly pendingBytes: number;
+  /** Chunks handed on so far. */
+  readonly chunksSent: number;
+  readonly congested: boolean;
+  /** Appends a message that is one length-delimited field (a document as it is stored) and the rest of the message, already encoded. */
+  appendField(tag: number, source: Buffer, start: number, end: number, tail: Uint8Array): void;
+  send(message: Uint8Array): void;
+  flush(): void;
+  /** Resolves once there is room again, or the caller is gone. */
+  ready(): Promise<void>;
 }
 
-function deadlineExceeded(): RpcError {
-  return new RpcError('DEADLINE_EXCEEDED', 'Deadline exceeded.');
+export function bearerToken(authorization: string | undefined): string {
+  return (authorization ?? '').replace(/^Bearer +/i, '');
 }

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { Call } from './call.ts';
+import type { Call } from './call.ts';
 import { MessageSplitter } from './framing.ts';
+import { GrpcCall } from './grpc-call.ts';
 import { asRpcError, invalid, RpcError } from './status.ts';
 
 /** Firestore's documented limit on one request. */
-const requestBytesMax = 10 * 1024 * 1024;
+export const requestBytesMax = 10 * 1024 * 1024;
 
 export interface UnaryMethod {
   readonly kind: 'unary';
@@ -48,7 +49,7 @@ export class Dispatcher {
 
   accept(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const path = headers[':path'] ?? '';
-    const call = new Call(path.slice(path.lastIndexOf('/') + 1), stream, headers);
+    const call = new GrpcCall(path.slice(path.lastIndexOf('/') + 1), stream, headers);
     const method = this.#methods.get(path);
     if (method === undefined) {
       call.fail(new RpcError('UNIMPLEMENTED', `The sandbox does not offer ${path}.`));
@@ -57,6 +58,13 @@ export class Dispatcher {
     const splitter = new MessageSplitter(requestBytesMax, String(headers['grpc-encoding'] ?? 'identity'));
     if (method.kind === 'bidi') this.#converse(method, call, stream, splitter);
     else this.#answerOne(method, call, stream, splitter);
+  }
+
+  /** Answers a request that came in another way than over gRPC. */
+  async answer(path: string, call: Call, request: () => Buffer): Promise<void> {
+    const method = this.#methods.get(path);
+    if (method === undefined || method.kind === 'bidi') throw new Error(`${path} takes no single request.`);
+    await this.#run(method, call, request);
   }
 
   #answerOne(
@@ -71,29 +79,29 @@ export class Dispatcher {
       try {
         request = splitter.push(chunk)[0] ?? request;
       } catch (error) {
-        this.#fail(call, error);
+        void this.#fail(call, error);
       }
     });
     stream.once('end', () => {
       if (call.closed) return;
-      if (request === undefined) this.#fail(call, invalid('The request holds no message.'));
-      else void this.#run(method, call, request);
+      if (request === undefined) void this.#fail(call, invalid('The request holds no message.'));
+      else void this.#run(method, call, () => request!);
     });
   }
 
-  async #run(method: UnaryMethod | ServerStreamMethod, call: Call, request: Buffer): Promise<void> {
+  async #run(method: UnaryMethod | ServerStreamMethod, call: Call, request: () => Buffer): Promise<void> {
     try {
       await this.#guard.before(call);
       if (call.closed) {
         this.#settle(call, null);
         return;
       }
-      const response = await method.handle(request, call);
+      const response = await method.handle(request(), call);
       if (response instanceof Uint8Array) call.out.send(response);
-      call.finish();
+      await call.finish();
       this.#settle(call, null);
     } catch (error) {
-      this.#fail(call, error);
+      await this.#fail(call, error);
     }
   }
 
@@ -105,7 +113,7 @@ export class Dispatcher {
         await step();
       } catch (error) {
         conversation?.end();
-        this.#fail(call, error);
+        void this.#fail(call, error);
       }
     });
     inOrder(async () => {
@@ -117,7 +125,7 @@ export class Dispatcher {
       try {
         for (const message of splitter.push(chunk)) inOrder(async () => conversation?.message(message));
       } catch (error) {
-        this.#fail(call, error);
+        void this.#fail(call, error);
       }
     });
     stream.once('end', () =>
@@ -132,9 +140,9 @@ export class Dispatcher {
     });
   }
 
-  #fail(call: Call, error: unknown): void {
+  async #fail(call: Call, error: unknown): Promise<void> {
     const status = asRpcError(error);
-    call.fail(status);
+    await call.fail(status);
     this.#settle(call, status);
   }
 

@@ -1,6 +1,12 @@
-import { createServer as createHttp1Server, type RequestListener } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http2';
-import { createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer as createHttp2Server,
+  Http2ServerRequest,
+  Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 const windowBytes = 16 * 1024 * 1024;
@@ -11,8 +17,10 @@ const preface = 'PRI * HTTP/2';
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
+  /** gRPC. */
   onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
-  readonly onHttp1Request: RequestListener;
+  /** Everything else, over either version of HTTP. */
+  onRequest(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse): void;
 }
 
 export interface Listener {
@@ -22,12 +30,12 @@ export interface Listener {
 }
 
 /**
- * Listens for both HTTP/2 without TLS (gRPC) and HTTP/1.1 (REST) on one port, as the official emulator does: the first
- * bytes of a connection tell which it is.
+ * Listens for both HTTP/2 without TLS (gRPC and REST) and HTTP/1.1 (REST) on one port, as the official emulator does: the
+ * first bytes of a connection tell which it is.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const sockets = new Set<Socket>();
-  const http1 = createHttp1Server(options.onHttp1Request);
+  const http1 = createHttp1Server((request, response) => options.onRequest(request, response));
   const http2 = createHttp2Server({
     // Node's defaults protect servers on the open internet; here one connection may well carry a hundred full scans,
     // and a test may cancel a thousand streams in a row.
@@ -43,7 +51,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     // A caller that resets its stream is no error of ours.
     stream.on('error', () => stream.destroy());
-    options.onStream(stream, headers);
+    if (headers['content-type']?.startsWith('application/grpc')) options.onStream(stream, headers);
+    else options.onRequest(new Http2ServerRequest(stream, headers, {}, []), new Http2ServerResponse(stream));
   });
   const server = createServer((socket) => {
     sockets.add(socket);

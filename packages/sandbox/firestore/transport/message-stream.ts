@@ -1,5 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { varintBytes } from '../values/wire.ts';
+import type { MessageOut } from './call.ts';
 import { headerBytes } from './framing.ts';
 
 const chunkBytes = 256 * 1024;
@@ -12,13 +13,14 @@ const pool: Buffer[] = [];
  * Packs gRPC messages into large chunks before they reach HTTP/2: one write per message would cost more than the
  * message. At most a megabyte is on its way at a time; `ready` waits for the reader to catch up.
  */
-export class MessageStream {
+export class MessageStream implements MessageOut {
   readonly #stream: ServerHttp2Stream;
   #chunk: Buffer;
   #used = 0;
   #inFlightBytes = 0;
   #waiting: (() => void)[] = [];
   bytesSent = 0;
+  chunksSent = 0;
 
   constructor(stream: ServerHttp2Stream) {
     this.#stream = stream;
@@ -26,10 +28,7 @@ export class MessageStream {
     stream.once('close', () => this.#wake());
   }
 
-  /**
-   * Appends a message that is one length-delimited field (a document as it is stored) and a tail (the rest of the
-   * message, already encoded): the stored bytes are copied once, straight into the chunk that goes out.
-   */
+  /** The stored bytes are copied once, straight into the chunk that goes out. */
   appendField(tag: number, source: Buffer, start: number, end: number, tail: Uint8Array): void {
     const fieldBytes = end - start;
     const length = 1 + varintBytes(fieldBytes) + fieldBytes + tail.length;
@@ -77,6 +76,7 @@ export class MessageStream {
     this.#chunk = pool.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
     this.#used = 0;
     this.bytesSent += used;
+    this.chunksSent += 1;
     this.#inFlightBytes += used;
     this.#stream.write(chunk.length === used ? chunk : chunk.subarray(0, used), () => {
       this.#inFlightBytes -= used;
@@ -85,7 +85,6 @@ export class MessageStream {
     });
   }
 
-  /** Packed, but not handed on yet. */
   get pendingBytes(): number {
     return this.#used;
   }
@@ -94,7 +93,6 @@ export class MessageStream {
     return this.#inFlightBytes >= inFlightBytesMax && !this.#stream.destroyed;
   }
 
-  /** Resolves once there is room again, or the stream is gone. */
   async ready(): Promise<void> {
     while (this.congested) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

@@ -54,3 +54,39 @@ export function isoFrom(micros: Micros): string {
   const { seconds, nanos } = timestampFrom(micros);
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(nanos / 1000).padStart(6, '0')}Z`;
 }
+
+/** RFC 3339 with as many digits, in threes, as the time needs: the form of times in JSON. */
+export function rfc3339(seconds: number, nanos: number): string {
+  const days = Math.floor(seconds / daySeconds);
+  const rest = seconds - days * daySeconds;
+  const two = (number: number) => (number < 10 ? `0${number}` : `${number}`);
+  const second = `${dateOf(days)}T${two(Math.floor(rest / 3600))}:${two(Math.floor(rest / 60) % 60)}:${two(rest % 60)}`;
+  if (nanos === 0) return `${second}Z`;
+  const digits = String(nanos).padStart(9, '0');
+  return `${second}.${digits.endsWith('000000') ? digits.slice(0, 3) : digits.endsWith('000') ? digits.slice(0, 6) : digits}Z`;
+}
+
+const daySeconds = day / secondMicros;
+const datesMax = 10_000;
+const dates = new Map<number, string>();
+
+/** Kept by day: a database's times lie on few of them, and writing one costs more than everything else about a name. */
+function dateOf(days: number): string {
+  let date = dates.get(days);
+  if (date === undefined) {
+    if (dates.size >= datesMax) dates.clear();
+    date = new Date(days * daySeconds * 1000).toISOString().slice(0, 10);
+    dates.set(days, date);
+  }
+  return date;
+}
+
+const rfc3339Pattern = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/;
+
+/** Undefined when the text is no such time. */
+export function parseRfc3339(text: string): { seconds: number; nanos: number } | undefined {
+  const match = rfc3339Pattern.exec(text);
+  const milliseconds = match === null ? Number.NaN : Date.parse(`${match[1]}${match[3]}`);
+  if (Number.isNaN(milliseconds)) return undefined;
+  return { seconds: milliseconds / 1000, nanos: Number((match![2] ?? '').padEnd(9, '0')) };
+}

@@ -1,42 +1,43 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { findForAdmin, listForAdmin } from '../admin/databases.ts';
+import { describeDatabase } from '../admin/describe.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { Database } from '../store/database.ts';
-import { asRpcError, type CodeName, type RpcError } from '../transport/status.ts';
+import { bearerToken } from '../transport/call.ts';
+import type { Dispatcher } from '../transport/dispatch.ts';
+import { asRpcError, RpcError } from '../transport/status.ts';
 import { parseDatabaseName } from '../values/name.ts';
 import { isoFrom } from '../values/timestamp.ts';
-import { findForAdmin, listForAdmin } from './databases.ts';
-import { describeDatabase } from './describe.ts';
+import { restError } from './errors.ts';
+import type { RestRequest, RestResponse } from './rest-call.ts';
+import { answerRunQuery, queriedParent } from './run-query.ts';
 
 const list = /^\/v1\/(projects\/[^/]+)\/databases$/;
 const databasePath = /^\/v1\/(projects\/[^/]+\/databases\/[^/]+)$/;
 const clear = /^\/emulator\/v1\/(projects\/[^/]+\/databases\/[^/]+)\/documents$/;
 
-const httpStatus: Partial<Record<CodeName, number>> = {
-  INVALID_ARGUMENT: 400,
-  FAILED_PRECONDITION: 400,
-  UNAUTHENTICATED: 401,
-  PERMISSION_DENIED: 403,
-  NOT_FOUND: 404,
-  UNIMPLEMENTED: 501,
-};
-
-/** The few REST calls beside gRPC: the admin API's databases, and clearing one as the official emulator lets you. */
-export function answerRest(sandbox: Sandbox, request: IncomingMessage, response: ServerResponse): void {
+/** The few REST calls beside gRPC: queries, the admin API's databases, and clearing one as the official emulator lets you. */
+export function answerRest(
+  sandbox: Sandbox,
+  dispatcher: Dispatcher,
+  request: RestRequest,
+  response: RestResponse,
+): void {
+  const parent = queriedParent(request.method, request.url ?? '/');
+  if (parent !== undefined) return void answerRunQuery(dispatcher, parent, request, response);
   request.resume();
   try {
     const answer = route(sandbox, request);
-    if (answer === null)
-      sendJson(response, 404, { error: { code: 404, status: 'NOT_FOUND', message: 'No such path.' } });
+    if (answer === null) sendJson(response, 404, restError(new RpcError('NOT_FOUND', 'No such path.')));
     else sendJson(response, 200, answer);
   } catch (error) {
-    const status = asRpcError(error);
-    sendJson(response, httpStatus[status.codeName] ?? 500, errorBody(status));
+    const failure = restError(asRpcError(error));
+    sendJson(response, failure.error.code, failure);
   }
 }
 
-function route(sandbox: Sandbox, request: IncomingMessage): object | null {
+function route(sandbox: Sandbox, request: RestRequest): object | null {
   const path = decodeURIComponent((request.url ?? '/').split('?')[0]!);
-  const token = (request.headers.authorization ?? '').replace(/^Bearer +/i, '');
+  const token = bearerToken(request.headers.authorization);
   const listed = request.method === 'GET' ? list.exec(path) : null;
   if (listed !== null) return { databases: listForAdmin(sandbox, token, listed[1]!).map(describeJson) };
   const got = request.method === 'GET' ? databasePath.exec(path) : null;
@@ -71,11 +72,7 @@ function describeJson(database: Database): object {
   };
 }
 
-function errorBody(status: RpcError): object {
-  const code = httpStatus[status.codeName] ?? 500;
-  return { error: { code, status: status.codeName, message: status.message } };
-}
-
-function sendJson(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' }).end(JSON.stringify(body));
+function sendJson(response: RestResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' });
+  response.end(JSON.stringify(body));
 }
