@@ -43,9 +43,16 @@ function vocabulary(random: Random): string[] {
   );
 }
 
+const yearSeconds = 31_536_000;
+
 /** Shop orders of about 600 bytes with random 20-character ids, no two alike: what an app writes. */
-export function fillDocuments(database: Database, { collection, documents, seed = 1 }: FillOptions): void {
+export function fillDocuments(
+  database: Database,
+  { collection, documents, seed = 1, isOverAYear = false }: FillOptions,
+): void {
   const random = new Random(seed);
+  const ages = new Random(seed + 1);
+  const ageMicros = () => (1 + ages.below(yearSeconds)) * 1_000_000 + ages.below(1_000_000);
   const words = vocabulary(random);
   const time = database.nextCommitTime();
   let changed = [];
@@ -53,7 +60,8 @@ export function fillDocuments(database: Database, { collection, documents, seed 
     const id = randomId(random);
     const name = Buffer.from(`${database.documentsRoot}/${collection}/${id}`);
     const fields = orderFields(random, words, database.documentsRoot);
-    changed.push(database.put(`${collection}\u0000${id}`, name, fields, time, time));
+    const [younger, older] = isOverAYear ? [ageMicros(), ageMicros()].sort((left, right) => left - right) : [0, 0];
+    changed.push(database.put(`${collection}\u0000${id}`, name, fields, time - older!, time - younger!));
     if (changed.length < loadBatch) continue;
     database.committed(changed, time);
     changed = [];
@@ -135,6 +143,8 @@ export interface FillOptions {
   readonly collection: string;
   readonly documents: number;
   readonly seed?: number;
+  /** Each was created and last changed at moments of its own within the past year, and not all of them just now. */
+  readonly isOverAYear?: boolean;
 }
 
 function randomId(random: Random): string {

@@ -1,15 +1,15 @@
 import { startFirestoreSandbox } from '../packages/sandbox/index.ts';
-import { changeDocuments, fillDocuments, type SteadyWrites, writeSteadily } from './fill-documents.ts';
+import {
+  changeDocuments,
+  type FillOptions,
+  fillDocuments,
+  type SteadyWrites,
+  writeSteadily,
+} from './fill-documents.ts';
 
 /** The sandbox in a process of its own, told over the fork channel what to hold. */
 export type SandboxCommand =
-  | {
-      readonly do: 'fill';
-      readonly project: string;
-      readonly collection: string;
-      readonly documents: number;
-      readonly seed?: number;
-    }
+  | ({ readonly do: 'fill'; readonly project: string } & FillOptions)
   | { readonly do: 'change'; readonly project: string; readonly collection: string; readonly every: number }
   | ({ readonly do: 'write-steadily'; readonly project: string } & SteadyWrites)
   /** Listeners hear what Google promises and no more. */
@@ -21,9 +21,9 @@ const sandbox = await startFirestoreSandbox();
 
 async function run(command: SandboxCommand): Promise<unknown> {
   if (command.do === 'fill') {
-    const { project, collection, documents, seed } = command;
+    const { project, ...options } = command;
     const database = sandbox.control.database({ project, database: '(default)' });
-    fillDocuments(database, { collection, documents, ...(seed === undefined ? {} : { seed }) });
+    fillDocuments(database, options);
     return { documentBytes: database.all.leaf(0)![0]!.newest!.length };
   }
   if (command.do === 'change') {

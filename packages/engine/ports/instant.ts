@@ -29,12 +29,33 @@ export function toWholeMinute(instant: Instant): Instant {
 
 /** Reads any RFC 3339 time, with an offset too; digits behind the ninth are left out. Undefined when it is none. */
 export function parseInstant(text: string): Instant | undefined {
+  const parts = parseInstantParts(text);
+  return parts === undefined ? undefined : instantFromParts(parts.seconds, parts.nanos);
+}
+
+/** The same as seconds since 1970 and nanoseconds. */
+export function parseInstantParts(text: string): { seconds: number; nanos: number } | undefined {
+  if (utcPattern.test(text)) return partsOfUtc(text);
   const match = instantPattern.exec(text);
   if (match === null) return undefined;
   const [, second, fraction = '', zone] = match;
   const milliseconds = Date.parse(`${second}${zone}`);
   if (Number.isNaN(milliseconds)) return undefined;
-  return instantFromParts(milliseconds / 1000, Number(fraction.padEnd(9, '0')));
+  return { seconds: milliseconds / 1000, nanos: Number(fraction.padEnd(9, '0')) };
+}
+
+/** What services write. Scans read millions of them, and Date.parse and groups of a pattern take three times as long. */
+const utcPattern =
+  /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
+const zero = 0x30;
+
+function partsOfUtc(text: string): { seconds: number; nanos: number } {
+  const two = (at: number) => (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
+  const milliseconds = Date.UTC(two(0) * 100 + two(2), two(5) - 1, two(8), two(11), two(14), two(17));
+  let nanos = 0;
+  for (let index = 20; index < 29; index += 1)
+    nanos = nanos * 10 + (index < text.length - 1 ? text.charCodeAt(index) - zero : 0);
+  return { seconds: milliseconds / 1000, nanos };
 }
 
 /** Evenly chosen, the last one always among them. */

@@ -3,6 +3,7 @@
 import type { SourceUsage } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
 import { RateLimiter } from './rate-limiter.ts';
+import { RestOffer } from './rest-offer.ts';
 import { Retrier, type RetryOptions, retryDefaults } from './retry.ts';
 import type { GrpcChannel } from './transport/channel.ts';
 import { GrpcError } from './transport/status.ts';
@@ -16,6 +17,8 @@ export interface ClientOptions {
   readonly retry?: Partial<RetryOptions>;
   /** Documents read per second over all scans of this client; absent: as fast as they come. */
   readonly readRateLimit?: number;
+  /** How long a server may be silent over REST before it is known to offer that (15 seconds). */
+  readonly restAnswerTimeoutMs?: number;
 }
 
 export interface CollectLimits {
@@ -33,6 +36,7 @@ export class FirestoreClient {
   readonly retry: RetryOptions;
   readonly usage: { -readonly [Key in keyof SourceUsage]: SourceUsage[Key] };
   readonly readRate: RateLimiter | undefined;
+  readonly rest: RestOffer;
 
   constructor(options: ClientOptions) {
     this.channel = options.channel;
@@ -41,6 +45,7 @@ export class FirestoreClient {
     this.retry = { ...retryDefaults, ...options.retry };
     this.usage = { documentsRead: 0, bytesReceived: 0, documentsWritten: 0, documentsDeleted: 0 };
     this.readRate = options.readRateLimit === undefined ? undefined : new RateLimiter(options.readRateLimit);
+    this.rest = new RestOffer(options.restAnswerTimeoutMs);
   }
 
   name(path: string): string {

@@ -58,6 +58,10 @@ describe('credentials', () => {
     await write(connected, [{ path: 'c/a', fields: fields(1) }]);
     google.control.expireAccessTokens();
     expect(await scanAll(connected)).toHaveLength(1);
+    const readTime = await connected.source.snapshotTime();
+    google.control.expireAccessTokens();
+    expect(await scanAll(connected, { readTime, namesOnly: true })).toHaveLength(1);
+    expect(connected.source.client.rest.isGivenUp).toBe(false);
     google.control.expireAccessTokens();
     const result = await connected.target.apply(
       connected.source.scan(everything, { scope: wholeDatabase, readTime: await connected.source.snapshotTime() }),

@@ -12,7 +12,6 @@ import {
   recordKind,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { messages } from '../protos.ts';
 import { DocumentBatchBuilder, nameOfDocument } from '../scan/document-batch-builder.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { timestampMessage } from '../scan/query.ts';
@@ -42,17 +41,16 @@ export function groupOf(path: string): string {
 /** Names-only, through broken streams, ascending. */
 async function* scanGroup(client: FirestoreClient, group: string, options: ReadOptions): AsyncGenerator<RecordBatch> {
   const builder = new DocumentBatchBuilder();
-  const requestAfter = (afterName: string | undefined) =>
-    messages.runQueryRequest.encode({
-      parent: client.root,
-      structuredQuery: {
-        from: [{ collectionId: group, allDescendants: true }],
-        orderBy: [{ field: { fieldPath: '__name__' }, direction: 'ASCENDING' }],
-        select: { fields: [{ fieldPath: '__name__' }] },
-        ...(afterName === undefined ? {} : { startAt: { values: [{ referenceValue: afterName }], before: false } }),
-      },
-      readTime: timestampMessage(options.readTime),
-    });
+  const requestAfter = (afterName: string | undefined) => ({
+    parent: client.root,
+    structuredQuery: {
+      from: [{ collectionId: group, allDescendants: true }],
+      orderBy: [{ field: { fieldPath: '__name__' }, direction: 'ASCENDING' }],
+      select: { fields: [{ fieldPath: '__name__' }] },
+      ...(afterName === undefined ? {} : { startAt: { values: [{ referenceValue: afterName }], before: false } }),
+    },
+    readTime: timestampMessage(options.readTime),
+  });
   yield* runQuery(client, builder, { requestAfter, limit: undefined, signal: options.signal });
   const rest = builder.take();
   if (rest !== undefined) yield rest;

@@ -64,11 +64,11 @@ export async function samplePaths(
 ): Promise<string[]> {
   const start = options.from === undefined ? part.start : { path: options.from, inclusive: true };
   const limit = options.limit ?? namesPerSample;
-  const request = messages.runQueryRequest.encode({
+  const request = {
     parent: parentName(client, part),
     structuredQuery: structuredQuery(client, { ...part, start }, { namesOnly: true, limit }),
     readTime: timestampMessage(options.readTime),
-  });
+  };
   const retrier = client.retrier(options.signal);
   for (;;) {
     const builder = new DocumentBatchBuilder();

@@ -7,7 +7,7 @@ import { type RecordBatch, recordKind } from '../../../ports/index.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 import { minuteMs } from '../../../time/durations.ts';
 import type { FirestoreClient } from '../client.ts';
-import { methods } from '../protos.ts';
+import { type JsonMessage, messages, methods } from '../protos.ts';
 import type { GrpcCall } from '../transport/call.ts';
 import type { GrpcError } from '../transport/status.ts';
 import type { DocumentBatchBuilder } from './document-batch-builder.ts';
@@ -35,7 +35,7 @@ export class QueryStream {
   }
 
   /** Yields full batches; what is left stays in the builder. Throws the call's error after all that came before it. */
-  async *batches(request: Uint8Array, signal: AbortSignal | undefined): AsyncGenerator<RecordBatch, void> {
+  async *batches(request: JsonMessage, signal: AbortSignal | undefined): AsyncGenerator<RecordBatch, void> {
     try {
       await this.#open(request, signal);
       for (;;) {
@@ -57,7 +57,7 @@ export class QueryStream {
     }
   }
 
-  async #open(request: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+  async #open(request: JsonMessage, signal: AbortSignal | undefined): Promise<void> {
     const handlers = {
       onMessage: (bytes: Buffer, start: number, end: number) => this.#onMessage(bytes, start, end),
       onChunk: () => {
@@ -72,7 +72,7 @@ export class QueryStream {
     };
     const limits = { idleTimeoutMs: idleTimeoutMs, signal };
     this.#call = await this.#client.channel.open(methods.runQuery, this.#client.routing('parent'), handlers, limits);
-    this.#call.send(request);
+    this.#call.send(messages.runQueryRequest.encode(request));
     this.#call.halfClose();
   }
 

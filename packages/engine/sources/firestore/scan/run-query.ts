@@ -1,29 +1,40 @@
-/** Runs one query to its end, in as many attempts and pages as it takes. */
+/**
+ * Runs one query to its end, in as many attempts and pages as it takes. Names may come over REST; that nothing comes
+ * behind them is believed of gRPC alone, whose streams end with a status. A short answer taken for a whole one would make
+ * documents look deleted.
+ */
 
 import type { RecordBatch } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
+import type { JsonMessage } from '../protos.ts';
 import type { DocumentBatchBuilder } from './document-batch-builder.ts';
+import { NameStream } from './name-stream.ts';
 import { QueryStream } from './query-stream.ts';
 
 export interface PagedQuery {
-  /** The request for what comes after a document; undefined asks from the beginning. */
-  readonly requestAfter: (name: string | undefined) => Uint8Array;
+  /** The RunQueryRequest for what comes after a document; undefined asks from the beginning. */
+  readonly requestAfter: (name: string | undefined) => JsonMessage;
   /** Documents that a request asks for, and that the client's rate has to allow; undefined when it asks for all. */
   readonly limit: number | undefined;
   readonly signal: AbortSignal | undefined;
+  /** The query asks for many documents and for nothing but their names, so that REST is worth its while. */
+  readonly namesOnly?: boolean | undefined;
 }
 
 /** Yields full batches; what is left stays in the builder. */
 export async function* runQuery(
   client: FirestoreClient,
   builder: DocumentBatchBuilder,
-  { requestAfter, limit, signal }: PagedQuery,
+  { requestAfter, limit, signal, namesOnly = false }: PagedQuery,
 ): AsyncGenerator<RecordBatch, void> {
   const retrier = client.retrier(signal);
   let afterName: string | undefined;
+  let fruitlessInARow = 0;
+  let isEndToBeConfirmed = false;
   for (;;) {
     if (limit !== undefined) await client.readRate?.take(limit, signal);
-    const stream = new QueryStream(client, builder);
+    const isRest = namesOnly && !isEndToBeConfirmed && !client.rest.isGivenUp;
+    const stream = isRest ? new NameStream(client, builder) : new QueryStream(client, builder);
     let failure: unknown;
     try {
       for await (const batch of stream.batches(requestAfter(afterName), signal)) {
@@ -36,8 +47,17 @@ export async function* runQuery(
     if (stream.documents > 0) {
       if (builder.count > 0) afterName = builder.lastName();
       retrier.progress();
+      fruitlessInARow = 0;
+      // It had said that there were no more.
+      if (isEndToBeConfirmed) client.rest.giveUp();
     }
-    if (failure !== undefined) await retrier.afterFailure(failure);
-    else if (limit === undefined || stream.documents < limit) return;
+    if (failure !== undefined) {
+      const isFruitless = stream instanceof NameStream && stream.wasSent && stream.documents === 0 && !signal?.aborted;
+      if (isFruitless) fruitlessInARow += 1;
+      if (!isFruitless || client.rest.survives(failure, fruitlessInARow)) await retrier.afterFailure(failure);
+    } else if (limit === undefined || stream.documents < limit) {
+      if (!isRest) return;
+      isEndToBeConfirmed = true;
+    }
   }
 }

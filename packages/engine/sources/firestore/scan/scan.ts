@@ -10,11 +10,10 @@ import {
   scopeContains,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { messages } from '../protos.ts';
 import { readFailure } from '../read-failure.ts';
 import { throwIfAborted } from '../retry.ts';
 import { DocumentBatchBuilder, nameOfDocument } from './document-batch-builder.ts';
-import { parentName, type QueryShape, structuredQuery, timestampMessage } from './query.ts';
+import { parentName, structuredQuery, timestampMessage } from './query.ts';
 import { forEachRecord } from './records.ts';
 import { runQuery } from './run-query.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
@@ -63,15 +62,11 @@ function scanPart(
   const { readRate } = client;
   // Under a rate limit the query itself is cut into pages of one second: what is not asked for is not billed.
   const limit = readRate === undefined ? undefined : Math.max(1, Math.ceil(readRate.perSecond));
-  const requestAfter = (afterName: string | undefined) =>
-    encodeRequest(client, part, options, { limit, afterName, namesOnly: options.namesOnly });
-  return runQuery(client, builder, { requestAfter, limit, signal: options.signal });
-}
-
-function encodeRequest(client: FirestoreClient, part: QueryPart, options: ScanOptions, shape: QueryShape): Uint8Array {
-  return messages.runQueryRequest.encode({
+  const { namesOnly, signal } = options;
+  const requestAfter = (afterName: string | undefined) => ({
     parent: parentName(client, part),
-    structuredQuery: structuredQuery(client, part, shape),
+    structuredQuery: structuredQuery(client, part, { limit, afterName, namesOnly }),
     readTime: timestampMessage(options.readTime),
   });
+  return runQuery(client, builder, { requestAfter, limit, signal, namesOnly });
 }

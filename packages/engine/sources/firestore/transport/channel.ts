@@ -1,6 +1,6 @@
 /** A lean gRPC client: several HTTP/2 connections, credentials on every call, unary and streaming. */
 
-import type { OutgoingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import { type CallHandlers, type CallLimits, GrpcCall } from './call.ts';
 import type { Credentials } from './credentials.ts';
 import { frameMessage } from './deframer.ts';
@@ -32,19 +32,29 @@ export class GrpcChannel {
 
   /** Opens a call; the caller sends its messages and half-closes. `path` is `/package.Service/Method`. */
   async open(path: string, routing: string, handlers: CallHandlers, limits: CallLimits): Promise<GrpcCall> {
-    const headers: OutgoingHttpHeaders = {
+    const headers: OutgoingHttpHeaders = { 'content-type': 'application/grpc', te: 'trailers' };
+    if (limits.timeoutMs !== undefined) headers['grpc-timeout'] = `${Math.ceil(limits.timeoutMs)}m`;
+    const stream = await this.post(path, routing, headers, limits.signal);
+    return new GrpcCall(stream, handlers, { turnBytesMax: this.#options.turnBytesMax, ...limits });
+  }
+
+  /** A request of any kind, with credentials, on the connection that has least to do. Google answers REST on the same ones. */
+  async post(
+    path: string,
+    routing: string,
+    headers: OutgoingHttpHeaders,
+    signal: AbortSignal | undefined,
+  ): Promise<ClientHttp2Stream> {
+    const whole: OutgoingHttpHeaders = {
       ':method': 'POST',
       ':path': path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
       'x-goog-request-params': routing,
+      ...headers,
       ...this.#options.headers,
-      authorization: await this.#options.credentials.authorization(limits.signal),
+      authorization: await this.#options.credentials.authorization(signal),
     };
-    if (limits.timeoutMs !== undefined) headers['grpc-timeout'] = `${Math.ceil(limits.timeoutMs)}m`;
-    if (limits.signal?.aborted) throw new GrpcError(grpcCode.CANCELLED, 'the caller gave up');
-    const stream = await this.#leastBusy().request(headers);
-    return new GrpcCall(stream, handlers, { turnBytesMax: this.#options.turnBytesMax, ...limits });
+    if (signal?.aborted) throw new GrpcError(grpcCode.CANCELLED, 'the caller gave up');
+    return await this.#leastBusy().request(whole);
   }
 
   /** One message out, one back. */

@@ -26,6 +26,11 @@ export function grpcCodeName(code: number): string {
   return codeNames.find((entry) => entry[1] === code)?.[0] ?? `CODE_${code}`;
 }
 
+/** The code that REST tells by its name; undefined when there is none of this name. */
+export function grpcCodeNamed(name: unknown): number | undefined {
+  return codeNames.find((entry) => entry[0] === name)?.[1];
+}
+
 /** CANCELLED too: our own cancelling is told by the caller's signal, so this one came from the server. */
 const retryableCodes: ReadonlySet<number> = new Set([
   grpcCode.CANCELLED,

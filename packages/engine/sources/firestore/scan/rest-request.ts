@@ -1,0 +1,16 @@
+/** A RunQueryRequest as REST takes it: the parent in the path, the rest as JSON. */
+
+import { instantFromParts } from '../../../ports/index.ts';
+import type { JsonMessage } from '../protos.ts';
+
+export function restRequest({ parent, structuredQuery, readTime }: JsonMessage): { path: string; body: string } {
+  const { limit, ...query } = structuredQuery as { limit?: { value: number } };
+  const { seconds, nanos } = readTime as { seconds: number; nanos: number };
+  const json = {
+    structuredQuery: { ...query, ...(limit === undefined ? {} : { limit: limit.value }) },
+    readTime: instantFromParts(seconds, nanos),
+  };
+  // Spaces and line breaks would be a third of what is to be parsed.
+  const path = `/v1/${String(parent).split('/').map(encodeURIComponent).join('/')}:runQuery?prettyPrint=false`;
+  return { path, body: JSON.stringify(json) };
+}
