@@ -73,6 +73,11 @@ const attempts: Attempt[] = [
   },
   { operation: 'listBackups', field: 'projectId', query: (_, { projectId = '' }) => ({ projectId }) },
   { operation: 'listBackups', field: 'scheduleId', query: (_, { scheduleId = '' }) => ({ scheduleId }) },
+  {
+    operation: 'listBackups',
+    field: 'storageDestinationId',
+    query: (_, { storageDestinationId = '' }) => ({ storageDestinationId }),
+  },
   { operation: 'startDrill', field: 'targetProjectId', body: (_, { projectId }) => ({ targetProjectId: projectId }) },
   { operation: 'diffBackup', field: 'against', query: (_, { backupId = '' }) => ({ against: backupId }) },
   { operation: 'listAllDrills', field: 'projectId', query: (_, { projectId = '' }) => ({ projectId }) },
