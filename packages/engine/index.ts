@@ -15,6 +15,7 @@ export * from './memory/tune-collector.ts';
 export * from './pipeline/backup/auth-user-segments.ts';
 export * from './pipeline/backup/backup-plan.ts';
 export * from './pipeline/backup/finish-backup.ts';
+export { leavingNothing } from './pipeline/backup/own-objects.ts';
 export * from './pipeline/backup/run-backup.ts';
 export * from './pipeline/backup/run-range.ts';
 export * from './pipeline/backup/write-increment.ts';

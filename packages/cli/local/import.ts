@@ -1,4 +1,11 @@
-import { type ForeignFormat, openForeignView, systemClock, withScratch, writeViewAsBackup } from '@holdfast/engine';
+import {
+  type ForeignFormat,
+  leavingNothing,
+  openForeignView,
+  systemClock,
+  withScratch,
+  writeViewAsBackup,
+} from '@holdfast/engine';
 import { type Command, Option } from 'commander';
 import { formatCount, printJson, printLine } from '../output.ts';
 import { newBackupId } from './new-backup-id.ts';
@@ -57,7 +64,8 @@ export function importCommand(): Command {
                 snapshotTime: systemClock.now(),
                 importedFrom: options.format,
               };
-              return await writeViewAsBackup(given, { ...session, backupId: newBackupId() });
+              const made = { ...session, backupId: newBackupId() };
+              return await leavingNothing(made, ({ store }) => writeViewAsBackup(given, { ...made, store }));
             }).finally(() => from.close());
             const { backupId, counts } = written.body;
             if (options.json) printJson({ backupId, ...counts, sha256: written.manifestSha256 });

@@ -1,4 +1,4 @@
-import { mergeChain } from '@holdfast/engine';
+import { leavingNothing, mergeChain } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { formatCount, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
@@ -14,11 +14,11 @@ export function mergeCommand(): Command {
         await withSession(options, async (session) => {
           const chain = await chainOf(session, reference);
           const bar = new ProgressBar('Merging', options);
-          const { body } = await mergeChain(chain, {
-            ...session,
-            backupId: newBackupId(),
-            onProgress: (documents) => bar.update({ documents }),
-          }).finally(() => bar.finish());
+          const made = { ...session, backupId: newBackupId() };
+          const onProgress = (documents: number) => bar.update({ documents });
+          const { body } = await leavingNothing(made, ({ store }) =>
+            mergeChain(chain, { ...made, store, onProgress }),
+          ).finally(() => bar.finish());
           if (options.json) printJson({ backupId: body.backupId, mergedFrom: body.mergedFrom, ...body.counts });
           else
             printLine(

@@ -7,7 +7,6 @@ import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import { manifestKey } from '../../format/object-keys.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
 import { wholeDatabase } from '../../ports/document-source.ts';
-import { EngineError } from '../../ports/errors.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import { deleteBackup } from '../contents/catalogue.ts';
 import { verifyChain } from '../contents/verify-backup.ts';
@@ -72,25 +71,6 @@ describe('a backup', () => {
     const left: string[] = [];
     for await (const { key } of store.list('')) left.push(key);
     expect(left).toEqual([]);
-  });
-
-  test('that does not come to its end leaves what others put under its id, and nothing of its own', async () => {
-    const harness = new BackupHarness();
-    const { store } = harness;
-    const foreign = `backups/bkp_1/segments/${'0'.repeat(32)}`;
-    await store.put(foreign, new Uint8Array(1));
-    let puts = 0;
-    const put: BlobStore['put'] = async (...given) => {
-      if (++puts > 3) throw new EngineError('STORAGE_UPLOAD_ERROR', 'There is no room.');
-      return await store.put(...given);
-    };
-    const full = new Proxy(store, { get: (of, name) => (name === 'put' ? put : Reflect.get(of, name).bind(of)) });
-    const refused = harness.backUp(new MemoryDatabase(people), { store: full });
-    await expect(refused).rejects.toMatchObject({ code: 'STORAGE_UPLOAD_ERROR' });
-    expect(puts).toBeGreaterThan(3);
-    const left: string[] = [];
-    for await (const { key } of store.list('')) left.push(key);
-    expect(left).toEqual([foreign]);
   });
 
   test('finds each document by its path, and nothing by another path', async () => {

@@ -14,7 +14,7 @@ import { viewOfChain } from '../view/open-view.ts';
 import { backUpUsers } from './auth-user-segments.ts';
 import { type BackupPlan, planBackup } from './backup-plan.ts';
 import { finishBackup } from './finish-backup.ts';
-import { OwnObjects } from './own-objects.ts';
+import { leavingNothing, type OwnObjects } from './own-objects.ts';
 import { type RangeState, runRange } from './run-range.ts';
 import type { WrittenManifest } from './write-manifest.ts';
 
@@ -55,25 +55,22 @@ const buffersBeyondRanges = 4;
 
 /** A whole backup in one process: plan, ranges, manifest. The control plane runs the same three steps as jobs. */
 export async function runBackup(given: RunBackupOptions): Promise<WrittenManifest> {
-  const own = new OwnObjects(given.store);
-  const options = { ...given, store: own.store };
-  // Without a manifest nobody finds what was stored so far, and a disk that is full would stay so.
-  const read = await readDatabase(options).catch(async (error: unknown) => {
-    await own.remove().catch(() => undefined);
-    throw error;
+  return await leavingNothing(given, async (own) => {
+    const options = { ...given, store: own.store };
+    const read = await readDatabase(options);
+    const { keys, backupId, lock, signal, segmentsPerShard } = options;
+    const written = await finishBackup({
+      ...read,
+      store: own.store,
+      envelope: await keys.wrap(backupId, read.dataKey),
+      completedAt: (options.clock ?? systemClock).now(),
+      ...(lock ? { lock } : {}),
+      ...(signal ? { signal } : {}),
+      ...(segmentsPerShard ? { segmentsPerShard } : {}),
+    });
+    await requireParents(options, own);
+    return written;
   });
-  const { keys, backupId, lock, signal, segmentsPerShard } = options;
-  const written = await finishBackup({
-    ...read,
-    store: own.store,
-    envelope: await keys.wrap(backupId, read.dataKey),
-    completedAt: (options.clock ?? systemClock).now(),
-    ...(lock ? { lock } : {}),
-    ...(signal ? { signal } : {}),
-    ...(segmentsPerShard ? { segmentsPerShard } : {}),
-  });
-  await requireParents(options, own);
-  return written;
 }
 
 async function readDatabase(options: RunBackupOptions) {
