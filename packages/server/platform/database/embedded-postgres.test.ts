@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -40,17 +40,19 @@ async function ask(url: string, text: string): Promise<unknown> {
 
 /** Another process that starts the server of the folder and stays. */
 async function startElsewhere(): Promise<ChildProcess> {
+  const child = startInProcess();
+  await once(createInterface(child.stdout as NodeJS.ReadableStream), 'line');
+  return child;
+}
+
+function startInProcess(): ChildProcess {
   const module = fileURLToPath(new URL('./embedded-postgres.ts', import.meta.url));
   const logModule = fileURLToPath(new URL('../log.ts', import.meta.url));
   const script = `const { startEmbeddedPostgres } = await import(${JSON.stringify(module)});
     const { createLogger } = await import(${JSON.stringify(logModule)});
     const server = await startEmbeddedPostgres({ folder: ${JSON.stringify(folder)}, log: createLogger('silent'), unsafeFast: true });
     console.log(server.url); setInterval(() => undefined, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await once(createInterface(child.stdout as NodeJS.ReadableStream), 'line');
-  return child;
+  return spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
 test('a server left behind by a killed process is adopted with its data, and stopped in the end', async () => {
@@ -70,6 +72,29 @@ test('a second instance on the same data is refused by name, and the first goes 
   await expect(start()).rejects.toThrow(DataFolderInUse);
   await expect(start()).rejects.toThrow(/is in use by another Holdfast \(holdfast pid \d+\)/);
   expect(await ask(server.url, 'select 1')).toBe(1);
+});
+
+test('of several first starts at the same moment one goes on, and what it made is found again', async () => {
+  const starts = await Promise.allSettled(Array.from({ length: 4 }, start));
+  const [begun, ...others] = starts.filter((one) => one.status === 'fulfilled');
+  expect(others).toEqual([]);
+  for (const one of starts) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(DataFolderInUse);
+  server = begun?.value;
+  await ask(server!.url, 'create table kept (n int)');
+  await server!.stop();
+  server = await start();
+  expect(await ask(server.url, 'select count(*)::int from kept')).toBe(0);
+  expect((await readdir(folder)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+});
+
+test('a first start that was killed is repeated, and leaves nothing lying about', async () => {
+  const child = startInProcess();
+  await expect.poll(() => readdir(folder)).toContainEqual(expect.stringMatching(/^postgres\.new/));
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  server = await start();
+  expect(await ask(server.url, 'select 1')).toBe(1);
+  expect((await readdir(folder)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
 });
 
 test('data survives a stop and a start', async () => {

@@ -1,7 +1,20 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
-import { chown, mkdir, open, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import {
+  chown,
+  constants,
+  copyFile,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -44,7 +57,7 @@ export class DataFolderInUse extends Error {
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await locate(options);
   if (!(await isInitialised(cluster))) await initialise(cluster);
-  const password = (await readFile(cluster.passwordFile, 'utf8')).trim();
+  const password = await readPassword(cluster.passwordFile);
   const server = (await adopt(cluster, password)) ?? (await launchOrAdopt(cluster, password));
   const lock = await holdInstanceLock(server.url, options.folder);
   const end = async () => {
@@ -90,9 +103,11 @@ async function locate(options: EmbeddedPostgresOptions): Promise<Cluster> {
 
 /** Leaves a pointer in the data folder to a cluster that had to live elsewhere. */
 async function linkOnce(target: string, path: string): Promise<void> {
-  await symlink(target, path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+  await symlink(target, path).catch(unlessThere);
+}
+
+function unlessThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error;
 }
 
 async function nativeFolder(): Promise<string> {
@@ -111,35 +126,57 @@ async function isInitialised(cluster: Cluster): Promise<boolean> {
   return (await stat(join(cluster.folder, 'PG_VERSION')).catch(() => undefined)) !== undefined;
 }
 
-/** Makes a new cluster beside its place and moves it there whole, so that a killed first start is simply repeated and nothing with data is ever removed. */
+/**
+ * Makes a new cluster beside its place and moves it there whole, so that a killed first start is simply repeated and nothing with
+ * data is ever removed. Of several that do so at once, each makes its own, and all go on with the one that was first.
+ */
 async function initialise(cluster: Cluster): Promise<void> {
-  const unfinished = `${cluster.folder}.new`;
-  await rm(unfinished, { recursive: true, force: true });
-  await mkdir(unfinished, { mode: 0o700 });
-  const password = randomBytes(24).toString('base64url');
-  await writePrivately(cluster.passwordFile, password);
-  const passwordCopy = `${unfinished}.password`;
-  await writePrivately(passwordCopy, password, cluster.user);
-  if (cluster.user) await chown(unfinished, cluster.user.uid, cluster.user.gid);
-  const args = [
-    '-D',
-    unfinished,
-    '-U',
-    superuser,
-    '-A',
-    'scram-sha-256',
-    '-E',
-    'UTF8',
-    '--locale=C',
-    `--pwfile=${passwordCopy}`,
-  ];
-  if (cluster.options.unsafeFast) args.push('--no-sync', '--set', 'scram_iterations=1');
+  const unfinished = `${cluster.folder}.new-${randomUUID()}`;
   try {
-    await run(join(cluster.programs, 'bin', 'initdb'), args, processOptions(cluster));
-  } finally {
-    await rm(passwordCopy, { force: true });
+    await makeCluster(cluster, unfinished, await firstPassword(cluster));
+    await rename(unfinished, cluster.folder);
+  } catch (error) {
+    await removeFolders(unfinished);
+    if (!(await isInitialised(cluster))) throw error;
   }
-  await rename(unfinished, cluster.folder);
+  // What starts that were killed have left, too. Whoever is still at it finds that there is a cluster.
+  await removeFolders(`${cluster.folder}.new`);
+}
+
+async function makeCluster(cluster: Cluster, folder: string, password: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 });
+  if (cluster.user) await chown(folder, cluster.user.uid, cluster.user.gid);
+  const passwordCopy = `${folder}.password`;
+  await writePrivately(passwordCopy, password, cluster.user);
+  const args = ['-D', folder, '-U', superuser, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C'];
+  args.push(`--pwfile=${passwordCopy}`);
+  if (cluster.options.unsafeFast) args.push('--no-sync', '--set', 'scram_iterations=1');
+  await run(join(cluster.programs, 'bin', 'initdb'), args, processOptions(cluster));
+}
+
+/** Chosen once for a data folder, whoever comes first: a cluster whose password nobody has is lost. */
+async function firstPassword({ passwordFile }: Cluster): Promise<string> {
+  const own = `${passwordFile}.new-${randomUUID()}`;
+  await writePrivately(own, randomBytes(24).toString('base64url'));
+  try {
+    // Not every file system has links; both ways leave alone what is there.
+    const copy = () => copyFile(own, passwordFile, constants.COPYFILE_EXCL);
+    await link(own, passwordFile).catch(copy).catch(unlessThere);
+  } finally {
+    await rm(own, { force: true });
+  }
+  return await readPassword(passwordFile);
+}
+
+async function readPassword(passwordFile: string): Promise<string> {
+  return (await readFile(passwordFile, 'utf8')).trim();
+}
+
+async function removeFolders(beginning: string): Promise<void> {
+  const above = dirname(beginning);
+  for (const name of await readdir(above))
+    if (name.startsWith(basename(beginning)))
+      await rm(join(above, name), { recursive: true, force: true }).catch(() => undefined);
 }
 
 async function writePrivately(path: string, text: string, owner?: UnprivilegedUser): Promise<void> {
