@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
+import { asOwner } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 
 /** Restores that broke off, and whose backup is gone since: the journal alone is left to take them back by. */
@@ -148,6 +149,31 @@ test('what a resume tried once more and did not hear of is taken back by an undo
   expect(undo, JSON.stringify(undo.error)).toMatchObject({ status: 'completed', conflicts: 0 });
   expect([...(await versions()).values()].every((version) => version === 2)).toBe(true);
 }, 120_000);
+
+test.each(pieces)(
+  'a restore %s that lost its last answers and is cancelled before it is tried again is taken back whole by an undo',
+  async (_, documents) => {
+    const backupId = await backedUp(documents);
+    bench.sandbox.control.addFault({ method: 'BatchWrite', skip: 1, status: 'UNAVAILABLE', afterEffect: true });
+    const started = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body: { backupId } });
+    const { id } = started.body.data;
+    await asOwner(bench.app.databaseUrl, (client) =>
+      expect
+        .poll(async () => (await client.query('select failures from restores where id = $1', [id])).rows, {
+          timeout: 60_000,
+        })
+        .toEqual([{ failures: 1 }]),
+    );
+    const cancelled = await bench.app.request('POST', `/api/v1/backups/restore/${id}/cancel`, bench.as);
+    bench.sandbox.control.clearFaults();
+    expect(cancelled.body.data, cancelled.text).toMatchObject({ status: 'cancelled' });
+    expect([...(await versions()).values()]).toContain(1);
+    const undo = await run(`/${id}/undo`);
+    expect(undo, JSON.stringify(undo.error)).toMatchObject({ status: 'completed', conflicts: 0 });
+    expect([...(await versions()).values()].filter((version) => version !== 2)).toEqual([]);
+  },
+  120_000,
+);
 
 test.each(pieces)(
   'a restore %s whose last answers were lost is not undone without force',

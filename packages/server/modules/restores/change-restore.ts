@@ -26,12 +26,14 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
     const row = await restoreStore.lock(transaction, organizationId, restoreId);
     requireStatus(row, ['pending', 'running'], 'cancelled');
     const now = clock.now();
-    const isWritten = (await rangeStore.state(transaction, row)).held > 0;
-    const isHeld = row.status === 'running' && (isWritten || (await restoreStore.isAlive(transaction, row)));
+    const { held, unheard } = await rangeStore.state(transaction, row);
+    const isHeld = row.status === 'running' && (held > 0 || (await restoreStore.isAlive(transaction, row)));
+    // The holder that is gone has told what it knew of itself alone.
+    const checkpoint = { ...row.checkpoint, isHeard: row.checkpoint.isHeard === true && unheard === 0 };
     const changed = await restoreStore.update(transaction, organizationId, restoreId, {
       updatedAt: row.updatedAt,
       stoppedBy: callerEmail(caller.principal),
-      ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, ...nextEpoch(row), completedAt: now }),
+      ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, ...nextEpoch(row), checkpoint, completedAt: now }),
     });
     if (!isHeld && row.status === 'running') await tellCancelled(context, transaction, changed);
     const resource = { type: 'restore', id: restoreId };

@@ -86,10 +86,7 @@ async function claim(
 async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: AbortSignal): Promise<void> {
   const { row, target } = meter.work;
   await meter.setPhase('Initializing');
-  if (meter.cancelled.aborted) {
-    await quietRanges(context, meter);
-    return endRestore(context, meter.work, cancelled);
-  }
+  if (meter.cancelled.aborted) return await endCancelled(context, meter);
   const firestore = await context.sources.open(target);
   let source: RestoreSource | undefined;
   try {
@@ -121,10 +118,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     } finally {
       await before?.close();
     }
-    if (meter.cancelled.aborted) {
-      const isHeard = (await quietRanges(context, meter)) && !meter.isContinued;
-      return await endRestore(context, meter.work, { ...cancelled, isHeard });
-    }
+    if (meter.cancelled.aborted) return await endCancelled(context, meter);
     await meter.setPhase('Finalizing');
     if (row.includeAuthUsers) await writeUsers(source, firestore, meter, signal);
     const reasons = irreversibleReasons(row, {
@@ -136,6 +130,12 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     await source?.close();
     await firestore.close();
   }
+}
+
+/** What this run sent was waited for; what those before it left untold stays so, in a range too. */
+async function endCancelled(context: RestoresContext, meter: RestoreMeter): Promise<void> {
+  const isHeard = (await quietRanges(context, meter)) && !meter.isContinued;
+  await endRestore(context, meter.work, { ...cancelled, isHeard });
 }
 
 function asRestoreError(error: unknown): never {
