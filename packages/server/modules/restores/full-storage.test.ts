@@ -4,6 +4,7 @@ import { type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { contentsOf } from '../../testing/firestore-contents.ts';
+import { asOwner } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 
 /** A bucket that is full, or whose policy allows reading alone, is one that backups can be restored from. */
@@ -66,4 +67,23 @@ test('where there is no other place nothing is overwritten, and the restore name
   expect(resumed.status, resumed.text).toBe(202);
   const done = await untilEnded(bench.app, `/api/v1/backups/restore/${failed.id}`, bench.as);
   expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed' });
+}, 120_000);
+
+test('one that nobody has given credentials yet is passed over for the next', async () => {
+  await bench.startOver();
+  await bench.backUp();
+  const backupId = await bench.backUp({ storageDestinationIds: [bucket] });
+  const closed = await bench.addBucket(s3);
+  const path = `/api/v1/storage-destinations/${closed}`;
+  const preferred = await bench.app.request('PATCH', path, { ...bench.as, body: { isDefault: true } });
+  expect(preferred.status, preferred.text).toBe(200);
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query('update storage_destinations set credentials = null where id = $1', [closed]),
+  );
+  refuseWrites();
+  const done = await run('', { backupId });
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed' });
+  expect(await bench.get(`/backups/${done.safetyBackupId}`)).toMatchObject({
+    copies: [{ storageDestinationId: bench.shop.destinationId }],
+  });
 }, 120_000);

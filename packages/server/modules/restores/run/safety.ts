@@ -73,6 +73,7 @@ const storageCodes: ReadonlySet<string> = new Set([
   'STORAGE_UPLOAD_ERROR',
   'STORAGE_PERMISSION_DENIED',
   'STORAGE_UNAVAILABLE',
+  'STORAGE_CREDENTIALS_MISSING',
 ]);
 
 /** The one that a restore which broke off has. Nothing was written before it was completed: one that failed is made anew. */
