@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StartFailure } from '../start-failure.ts';
 import { loadKeyring, renewKeyFile } from './master-key.ts';
 
 let folder = '';
@@ -26,4 +27,15 @@ test('replicas that start together on one volume have one key, and leave no draf
   const sealed = keyrings[0]!.seal('a secret', 'here');
   for (const keyring of keyrings) expect(keyring.openText(sealed, 'here')).toBe('a secret');
   expect(await readdir(folder)).toEqual(['master.key']);
+});
+
+test('a key that is damaged is told in a sentence, and left as it is', async () => {
+  const path = join(folder, 'master.key');
+  await writeFile(path, 'half a k');
+  const refused = expect(load()).rejects;
+  await refused.toThrow(StartFailure);
+  await refused.toThrow(
+    `${path} does not hold 32 bytes in base64; restore it from a copy, sealed secrets depend on it.`,
+  );
+  expect(await readFile(path, 'utf8')).toBe('half a k');
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { StartFailure } from '../start-failure.ts';
 import { Keyring } from './keyring.ts';
 
 const fileName = 'master.key';
@@ -66,7 +67,9 @@ async function readKey(path: string): Promise<Buffer | undefined> {
   if (text === undefined) return undefined;
   const key = Buffer.from(text.trim(), 'base64');
   if (key.length !== 32)
-    throw new Error(`${path} does not hold 32 bytes in base64; restore it from a copy, sealed secrets depend on it`);
+    throw new StartFailure(
+      `${path} does not hold 32 bytes in base64; restore it from a copy, sealed secrets depend on it.`,
+    );
   if (((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600);
   return key;
 }
