@@ -1,7 +1,8 @@
 import type { RestoreRow } from './restore-store.ts';
 
-/** Of many paths the log keeps the first. */
+/** Of many paths, or long ones, the log keeps the first: hundreds of its entries are one answer. */
 const pathsMax = 20;
+const pathsCharactersMax = 4_096;
 
 type Subject = Pick<
   RestoreRow,
@@ -15,8 +16,18 @@ export function restoreSubject(row: Subject): Record<string, unknown> {
     projectId: row.projectId,
     targetProjectId: row.targetProjectId,
     ...(row.undoOf ? { undoOf: row.undoOf } : {}),
-    ...(row.collections ? { collections: row.collections.slice(0, pathsMax) } : {}),
-    ...(documents ? { documents: documents.slice(0, pathsMax), documentCount: documents.length } : {}),
+    ...(row.collections ? { collections: firstOf(row.collections) } : {}),
+    ...(documents ? { documents: firstOf(documents), documentCount: documents.length } : {}),
     ...(row.dryRun ? { dryRun: true } : {}),
   };
+}
+
+function firstOf(paths: readonly string[]): readonly string[] {
+  let characters = paths[0]?.length ?? 0;
+  const end = paths.findIndex((path, index) => {
+    if (index === 0) return false;
+    characters += path.length;
+    return index === pathsMax || characters > pathsCharactersMax;
+  });
+  return end === -1 ? paths : paths.slice(0, end);
 }
