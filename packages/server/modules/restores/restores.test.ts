@@ -1,7 +1,7 @@
 import { Firestore } from '@google-cloud/firestore';
 import { loadSample } from '@holdfast/sandbox';
 import { compactVerify, createLocalJWKSet } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 
@@ -171,6 +171,19 @@ describe('a restore', () => {
     const body = { items: [...items, other] };
     const refused = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
     expect([refused.status, refused.body.error.details.field], refused.text).toEqual([400, 'items']);
+  });
+
+  test('of a basket looks each backup up once, however many documents are picked from it', async () => {
+    await bench.firestore.doc('users/1').set({ n: 1 });
+    const backupId = await bench.backUp();
+    const items = Array.from({ length: 1000 }, (_, index) => ({ backupId, path: `users/${index}` }));
+    const asked = vi.spyOn(bench.app.platform.database, 'tenant');
+    const body = { items, options: { dryRun: true } };
+    const started = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+    expect(started.status, started.text).toBe(202);
+    expect(asked.mock.calls.length).toBeLessThan(100);
+    asked.mockRestore();
+    await untilEnded(bench.app, `/api/v1/backups/restore/${started.body.data.id}`, bench.as);
   });
 
   test('whose every write is refused ends failed and says how to go on', async () => {

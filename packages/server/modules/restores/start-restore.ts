@@ -109,20 +109,18 @@ async function basketOf(context: RestoresContext, organizationId: string, reques
   const projects = new Set<string>(request.projectId ? [request.projectId] : []);
   for (const { backupId, pointInTime, path } of request.items!) {
     if (items.some((item) => item.path === path)) throw invalid('items', `${path} is picked twice`);
-    if (backupId !== undefined) {
-      const backup = await database.tenant(organizationId, (transaction) =>
-        completedBackup(transaction, organizationId, backupId),
-      );
-      projects.add(backup.projectId);
-    }
     items.push({ path, backupId: backupId ?? null, pointInTime: pointInTime ? parseInstant(pointInTime)! : null });
   }
-  const projectId = await database.tenant(organizationId, (transaction) =>
-    oneProject(transaction, organizationId, [...projects], request.projectId),
-  );
-  const moments = items.flatMap(({ pointInTime }) => pointInTime ?? []);
+  // Many documents are picked from few places, and each of these is looked up once.
+  const backupIds = new Set(items.flatMap(({ backupId }) => backupId ?? []));
+  const moments = new Set(items.flatMap(({ pointInTime }) => pointInTime ?? []));
+  const projectId = await database.tenant(organizationId, async (transaction) => {
+    for (const backupId of backupIds)
+      projects.add((await completedBackup(transaction, organizationId, backupId)).projectId);
+    return oneProject(transaction, organizationId, [...projects], request.projectId);
+  });
   // Backups outlive the connection of their project, captured moments do not.
-  if (moments.length > 0)
+  if (moments.size > 0)
     await database.tenant(organizationId, (transaction) => projectStore.get(transaction, organizationId, projectId));
   for (const moment of moments) await context.moments.require(organizationId, projectId, moment);
   return { items, projectId, scope: documentsScope(items.map(({ path }) => path)) };
