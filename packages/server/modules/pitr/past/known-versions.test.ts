@@ -1,7 +1,8 @@
-import { readdir, rename } from 'node:fs/promises';
+import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
 import { foundOrganization } from '../../../testing/team.ts';
 
 let bench: BackupBench;
@@ -58,6 +59,22 @@ test('backups, increments and the live database make one history, page by page t
   expect(told(await versions(50))).toEqual(
     ['live deleted', 'backup deleted', 'backup changed', 'backup created'].slice(1),
   );
+});
+
+test('a document of an imported file, which tells no times, is told at the time that the file is of', async () => {
+  const { app, as, shop } = bench;
+  await writeFile(join(app.folder, 'storage', as.organizationId, 'old.json'), '{"users":{"old":{"n":1}}}');
+  const body = {
+    projectId: shop.projectId,
+    storageDestinationId: shop.destinationId,
+    path: 'old.json',
+    metadata: { source: 'json', createdAt: '2024-01-01T00:00:00Z' },
+  };
+  const started = await app.request('POST', '/api/v1/backups/import', { ...as, body });
+  const { id: backupId } = await untilEnded(app, `/api/v1/backups/${started.body.data.id}`, as);
+  const history = await app.request('GET', path().replace('users/ada', 'users/old'), as);
+  const at = '2024-01-01T00:00:00.000000000Z';
+  expect(history.body.data.at(-1)).toMatchObject({ source: 'backup', backupId, change: 'changed', at, updateTime: at });
 });
 
 test('a source that does not answer takes nothing away', async () => {

@@ -125,7 +125,11 @@ class Walk {
       try {
         const origin = { source: 'live', backupId: null } as const;
         const body = await live.get(path);
-        this.#add(body ? presentIn(body, origin) : { kind: 'absent', at: live.readTime, ...origin, isExact: false });
+        this.#add(
+          body
+            ? presentIn(body, origin, live.readTime)
+            : { kind: 'absent', at: live.readTime, ...origin, isExact: false },
+        );
       } finally {
         await live.close();
       }
@@ -144,7 +148,7 @@ class Walk {
       this.#add(
         captured.bytes === undefined
           ? { kind: 'absent', at: captured.time, source: 'pitr', backupId: null, isExact: true }
-          : presentIn(captured.bytes, { source: 'pitr', backupId: null }),
+          : presentIn(captured.bytes, { source: 'pitr', backupId: null }, captured.time),
       );
       return true;
     }
@@ -227,16 +231,17 @@ class Walk {
       if (known.kind === 'present' && known.updateTime === state.updateTime)
         return { kind: 'present', at: state.updateTime, updateTime: state.updateTime, isFirst: false, ...origin };
       const body = await view.get(path, { signal });
-      return body && presentIn(body, origin);
+      return body && presentIn(body, origin, snapshotTime);
     } finally {
       await chain.close();
     }
   }
 }
 
-function presentIn(body: Uint8Array, origin: Pick<KnownVersion, 'source' | 'backupId'>): Sighting {
+/** Documents of a foreign file carry no times; theirs is the time at which they were seen. */
+function presentIn(body: Uint8Array, origin: Pick<KnownVersion, 'source' | 'backupId'>, seenAt: string): Sighting {
   const { createTime, updateTime } = decodeDocument(body);
-  const updated = parseInstant(updateTime ?? '') ?? '';
+  const updated = parseInstant(updateTime ?? '') ?? parseInstant(seenAt) ?? seenAt;
   return {
     kind: 'present',
     at: updated,
