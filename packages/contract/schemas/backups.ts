@@ -282,7 +282,9 @@ export const importBackupRequest = z.strictObject({
   storageDestinationId: reference(),
   path: text({ min: 1, max: 1024 }).describe('Where the file or folder lies, below the prefix of the destination.'),
   metadata: z.strictObject({
-    createdAt: instant().optional().describe('When the data was current; read from the file where it tells.'),
+    createdAt: instant()
+      .optional()
+      .describe('When the data was current, which is not in the future; read from the file where it tells.'),
     type: z.enum(['full', 'incremental']).default('full'),
     source: z
       .enum(importSources)

@@ -15,7 +15,7 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { admitBackups } from '../run/admission.ts';
 import type { ImportRequest } from '../tables.ts';
 import { warning } from '../warnings.ts';
-import { asPathFault, inspectForeign, locateBackup, openLocated } from './import-source.ts';
+import { asPathFault, inspectForeign, locateBackup, openLocated, requirePast } from './import-source.ts';
 
 /** A person waits for the answer. */
 const inspectTimeoutMs = 10_000;
@@ -33,6 +33,7 @@ export async function importBackup(
   const organizationId = caller.organization.id;
   const made = await madeBefore(context.platform, caller, 'bkp', backupStore.findAny);
   if (made) return made;
+  requirePast(request.metadata.createdAt, context.platform.clock);
   const { project, destination } = await database.tenant(organizationId, async (transaction) => ({
     project: await projectStore.get(transaction, organizationId, request.projectId),
     destination: await storageStore.get(transaction, organizationId, request.storageDestinationId),

@@ -9,6 +9,8 @@ import {
   type KeyRing,
   type SegmentCodec,
 } from '@holdfast/engine';
+import type { Clock } from '../../../platform/clock.ts';
+import { minuteMs } from '../../../platform/durations.ts';
 import { invalid } from '../../../platform/problem.ts';
 import { PrefixedStore } from './prefixed-store.ts';
 
@@ -72,4 +74,13 @@ export async function inspectForeign(
 export function asPathFault(error: unknown, path: string): unknown {
   if (isEngineError(error, 'STORAGE_NOT_FOUND')) return invalid('path', `there is nothing at ${path}`);
   return isEngineError(error, 'VALIDATION_ERROR') ? invalid('path', error.message) : error;
+}
+
+/** For a clock that is a little ahead of ours. */
+const aheadMsMax = 15 * minuteMs;
+
+/** What is of tomorrow would stand before every backup that is made until then. */
+export function requirePast(createdAt: string | undefined, clock: Clock): void {
+  if (createdAt && Date.parse(createdAt) > clock.now().getTime() + aheadMsMax)
+    throw invalid('metadata.createdAt', 'must not lie in the future');
 }

@@ -173,6 +173,15 @@ describe('a backup of ours', () => {
 });
 
 describe('a foreign file', () => {
+  test('is of no time that has yet to come', async () => {
+    await writeFile(folder('users.json'), '{"users":{"ada":{"n":1}}}');
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    const refused = await start('users.json', 'json', { createdAt: tomorrow });
+    expect([refused.status, refused.body.error?.details?.field]).toEqual([400, 'metadata.createdAt']);
+    const now = await importIt('users.json', 'json', { createdAt: new Date(Date.now() + 1000).toISOString() });
+    expect(now.status).toBe('completed');
+  });
+
   test('of version 1 becomes a full backup that can be read like any other', async () => {
     await mkdir(folder('v1'), { recursive: true });
     const content = { users: { ada: { name: 'Ada', age: 36, __collections__: { orders: { 7: { total: 12.5 } } } } } };
