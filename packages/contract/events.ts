@@ -6,7 +6,7 @@ import { simpleData } from './events/simple.ts';
 import { standardData } from './events/standard.ts';
 
 export * from './events/names.ts';
-export { simpleSamples, standardSamples } from './events/samples.ts';
+export { sampleMetadata, simpleSamples, standardSamples } from './events/samples.ts';
 export { simpleData, simpleEnvelope } from './events/simple.ts';
 export { standardData, standardEnvelope, standardMetadata } from './events/standard.ts';
 

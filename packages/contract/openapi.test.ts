@@ -64,6 +64,10 @@ test('every event is there in each of its formats', () => {
     Object.keys(event.formats).map((format) => (format === 'simple' ? `simple.${event.name}` : event.name)),
   );
   expect(Object.keys(document.webhooks).sort()).toEqual(promised.sort());
+  for (const name of ['backup.started', 'backup.failed', 'schedule.triggered', 'schedule.failed'])
+    expect(JSON.stringify(document.webhooks[name]), name).toContain(
+      '"metadata":{"trigger":"scheduled","scheduleId":"sch_',
+    );
 });
 
 test('only public operations go without a credential', () => {

@@ -261,3 +261,9 @@ export const simpleSamples: { readonly [N in SimpleEventName]: z.infer<(typeof s
   'schedule.updated': simpleSchedule,
   'schedule.deleted': { ...simpleSchedule, enabled: false, nextRunAt: null },
 };
+
+/** What the metadata of an event says beside its delivery: what started the job. */
+export function sampleMetadata(name: EventName): { trigger?: 'scheduled'; scheduleId?: string } {
+  const isOfRun = name.startsWith('backup.') || name === 'schedule.triggered' || name === 'schedule.failed';
+  return isOfRun ? { trigger: 'scheduled', scheduleId } : {};
+}

@@ -168,7 +168,9 @@ export const standardMetadata = z
     scheduleId: identifier('sch')
       .nullable()
       .optional()
-      .describe('On every backup event; null when no schedule asked for the backup.'),
+      .describe(
+        'On every backup event, null when no schedule asked for the backup; on `schedule.triggered` and `schedule.failed`.',
+      ),
     attempt: integer({ min: 1, max: 1000 }).describe('The attempt of this delivery.'),
     deliveryId: identifier('dlv').describe('The same on every attempt; tells duplicates.'),
     maxAttempts: integer({ min: 1, max: 5 }).optional().describe('On `*.failed` events.'),

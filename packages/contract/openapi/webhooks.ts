@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventDefinition, EventFormat } from '../events.ts';
-import { events, standardMetadata } from '../events.ts';
+import { events, sampleMetadata, standardMetadata } from '../events.ts';
 import { identifier, timestamp } from '../schemas/primitives.ts';
 import type { SchemaCollection } from './schemas.ts';
 
@@ -80,7 +80,8 @@ function bodySchema(event: EventDefinition, format: EventFormat, data: z.ZodType
 function example(event: EventDefinition, format: EventFormat, sample: object): object {
   if (format === 'simple') return { event: event.name, timestamp: sampleTime, data: sample };
   const failure = event.name.endsWith('.failed') ? { maxAttempts: 5, willRetry: true } : {};
-  const metadata = { attempt: 1, deliveryId: 'dlv_01JNF3QS4A6C8E2G4J', ...failure };
+  const delivery = { attempt: 1, deliveryId: 'dlv_01JNF3QS4A6C8E2G4J', ...failure };
+  const metadata = { ...sampleMetadata(event.name), ...delivery };
   return { id: 'evt_01JNF3QR1S3T5V7X9Z', type: event.name, timestamp: sampleTime, data: sample, metadata };
 }
 

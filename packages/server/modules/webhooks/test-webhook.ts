@@ -1,4 +1,4 @@
-import { type EventName, events } from '@holdfast/contract';
+import { type EventName, events, sampleMetadata } from '@holdfast/contract';
 import type { EventPayload } from '../../platform/event-payload.ts';
 import { checkTestEvent } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
@@ -52,7 +52,7 @@ function samplePayload(name: string, { organization }: Caller): EventPayload {
     data,
     isSample: true,
     ...(simple ? { simple: { ...simple.sample } } : {}),
-    ...(name.startsWith('backup.') ? { metadata: { trigger: 'manual', scheduleId: null } } : {}),
+    metadata: sampleMetadata(name as EventName),
   };
 }
 

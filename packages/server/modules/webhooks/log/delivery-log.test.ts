@@ -154,6 +154,17 @@ describe('the test call', () => {
     });
   });
 
+  test.each(['backup.started', 'backup.failed', 'schedule.triggered', 'schedule.failed'])(
+    'says in its metadata what started the job, as %s does',
+    async (event) => {
+      const path = freshPath();
+      const { id } = await house.create(path);
+      await house.call('POST', `/webhooks/${id}/test`, { event });
+      const { metadata } = JSON.parse(only(house.receiver.to(path)).body);
+      expect(metadata).toMatchObject({ trigger: 'scheduled', scheduleId: expect.stringMatching(/^sch_/) });
+    },
+  );
+
   test('a failed delivery is a successful call', async () => {
     const path = freshPath();
     house.receiver.answer(path, (_request, response) => response.writeHead(418).end());

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type EventDefinition, type EventFormat, eventNames, events, pathOf } from '@holdfast/contract';
+import { type EventDefinition, type EventFormat, eventNames, events, pathOf, sampleMetadata } from '@holdfast/contract';
 import { z } from 'zod';
 import { deliveryRetentionDays } from '../log/retention.ts';
 import { attemptsMax } from '../sending/retry-policy.ts';
@@ -63,6 +63,7 @@ before the old one signs in \`…-Previous-2\`, and so on, up to 20. A secret th
   attempt; use it to tell duplicates. Deliveries are not ordered.
 - Any 2xx within \`timeout\` (1–60 s, default 30 s, the whole answer included) is success. Redirects are failures and are not followed. \`410\`
   disables the webhook, as the answer to a test too. \`Retry-After\` makes the next attempt later, never earlier, and by two hours at most.
+- \`metadata.trigger\` and \`metadata.scheduleId\` (null when no schedule asked) are in every backup event, in \`schedule.triggered\` and in \`schedule.failed\`.
 - \`metadata.attempt\` counts attempts. Events named \`*.failed\` also say \`maxAttempts\` and \`willRetry\`: whether another attempt follows if this one fails.
 - \`retryEnabled: false\` means one attempt. While a webhook is disabled it gets nothing, and what happened meanwhile is not sent later; a retry
   that falls due then ends as failed.
@@ -133,7 +134,8 @@ function envelope(format: EventFormat, event: EventDefinition, data: object): ob
   const timestamp = '2026-03-01T02:01:25.500Z';
   if (format === 'simple') return { event: event.name, timestamp, data };
   const onFailure = event.name.endsWith('.failed') ? { maxAttempts: attemptsMax, willRetry: true } : {};
-  const metadata = { attempt: 1, deliveryId: 'dlv_01JNF3QR2T4V6X8Z2B', ...onFailure };
+  const delivery = { attempt: 1, deliveryId: 'dlv_01JNF3QR2T4V6X8Z2B', ...onFailure };
+  const metadata = { ...sampleMetadata(event.name), ...delivery };
   return { id: 'evt_01JNF3QS5V7X9Z2B4D', type: event.name, timestamp, data, metadata };
 }
 
