@@ -31,7 +31,13 @@ const areShortTogether = (paths: readonly string[]) =>
 const tooLongTogether = { error: 'must have at most 65,536 characters together' };
 
 /** Collections that are left out of all. */
-export const leftOutPaths = () => z.array(collectionPath()).max(1000).refine(areShortTogether, tooLongTogether);
+export const leftOutPaths = () =>
+  z
+    .array(collectionPath())
+    .max(1000)
+    .refine(areShortTogether, tooLongTogether)
+    // Taken for the name of a collection it would leave nothing out.
+    .refine((paths) => !paths.includes('*'), { error: '* would leave out everything' });
 
 /** The single entry `*` means all of them. */
 export const collectionPaths = () =>

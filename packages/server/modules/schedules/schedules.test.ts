@@ -177,6 +177,8 @@ test('what a backup cannot leave out, a schedule does not promise to, by its cre
   const base = { projectId: bench.shop.projectId, name: 'Parts', cron: '0 2 * * *' };
   const refused = await call('POST', '/schedules', { ...base, collections: ['u'], excludeCollections: ['u'] });
   expect([refused.status, refused.body.error?.details?.field]).toEqual([400, 'excludeCollections']);
+  const everything = await call('POST', '/schedules', { ...base, excludeCollections: ['logs', '*'] });
+  expect([everything.status, everything.body.error?.details?.field]).toEqual([400, 'excludeCollections']);
   const { id } = (await call('POST', '/schedules', { ...base, excludeCollections: ['logs'] })).body.data;
   expect((await call('PATCH', `/schedules/${id}`, { collections: ['u'] })).status).toBe(400);
   const both = await call('PATCH', `/schedules/${id}`, { collections: ['u'], excludeCollections: [] });
