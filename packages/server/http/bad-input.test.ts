@@ -187,6 +187,8 @@ test('an unknown path is 404, a known path with another method 405 with Allow, a
   ]);
   const old = await app.request('GET', '/api/backups?x=1');
   expect([old.status, old.body.error.code, old.body.error.details]).toEqual([410, 'GONE', { path: '/api/v1/backups' }]);
+  const health = await app.request('GET', '/api/health');
+  expect([health.status, health.body.error.details]).toEqual([410, { path: '/health' }]);
 });
 
 test('a well-formed request id is taken over, another one replaced', async () => {

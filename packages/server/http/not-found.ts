@@ -19,7 +19,9 @@ export function createNotFound(operations: readonly Operation[]) {
     );
     if (methods.size > 0) return sendMethodNotAllowed(request, reply, [...methods]);
     if (/^\/api\/(?!v\d+(\/|$))/.test(path)) {
-      const moved = path.replace(/^\/api/, '/api/v1');
+      const bare = path.slice('/api'.length);
+      // The health of the service, among others, has no version in its path.
+      const moved = methodsByPath.has(bare) ? bare : `/api/v1${bare}`;
       return sendProblem(
         reply,
         new Problem('GONE', `Version 1.x of the API is gone. Use ${moved}.`, { details: { path: moved } }),
