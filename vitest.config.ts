@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that drive a whole service wait for databases and sockets more than they compute. */
-const workersMax = availableParallelism() + 2;
+const workersMax = availableParallelism() + 4;
 
 /** These wait or compute longest; begun last, they would run alone while the other workers are idle. */
 const longest = [
