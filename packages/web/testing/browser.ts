@@ -33,17 +33,24 @@ export async function startDashboard(
 ): Promise<TestDashboard> {
   await ensureDashboard();
   const app = await startTestApp(environment, { ...overrides, dashboardFolder });
-  const browser = await launchBrowser();
+  let browser = await launchBrowser();
   const visitors: Visitor[] = [];
   return {
     app,
     visit: async (token, viewport = desktop) => {
-      const visitor = await newVisitor(browser, app, token, viewport);
+      let opening = newVisitor(browser, app, token, viewport);
+      // One that nobody has used yet may still be ended for another.
+      if (visitors.length === 0 && !(await endsWithin(opening, firstPageMsMax))) {
+        await kill(browser);
+        browser = await launchBrowser();
+        opening = newVisitor(browser, app, token, viewport);
+      }
+      const visitor = await opening;
       visitors.push(visitor);
       return visitor;
     },
     close: async () => {
-      await browser.close();
+      if (!(await endsWithin(browser.close(), closeMsMax))) await kill(browser);
       await app.close();
       const complaints = visitors.flatMap((visitor) => visitor.complaints);
       if (complaints.length > 0) throw new Error(`the browser complained:\n${complaints.join('\n')}`);
@@ -53,7 +60,10 @@ export async function startDashboard(
 
 const launchMsMax = 60_000;
 const firstPageMsMax = 30_000;
+const closeMsMax = 30_000;
 const launchesMax = 3;
+/** By what its processes are known. */
+const marks = new WeakMap<Browser, string>();
 
 /** One that stands still as it begins, as happens on a machine that runs every test at once, is ended for another. */
 export async function launchBrowser(): Promise<Browser> {
@@ -62,9 +72,10 @@ export async function launchBrowser(): Promise<Browser> {
     const mark = `--mark=${randomUUID()}`;
     const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', mark];
     const browser = await chromium.launch({ executablePath: chromiumPath, args, timeout: launchMsMax });
+    marks.set(browser, mark);
     const opened = browser.newPage().then((page) => page.close());
     if (await endsWithin(opened, firstPageMsMax)) return browser;
-    await killMarked(mark);
+    await kill(browser);
     if (launches === launchesMax) throw new Error('the browser opens no page');
   }
 }
@@ -78,7 +89,8 @@ async function endsWithin(work: Promise<unknown>, milliseconds: number): Promise
 }
 
 /** It does not answer, so it cannot be asked to end. */
-async function killMarked(mark: string): Promise<void> {
+async function kill(browser: Browser): Promise<void> {
+  const mark = marks.get(browser)!;
   for (const id of await readdir('/proc').catch(() => [])) {
     const command = await readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '');
     if (/^\d+$/.test(id) && command.includes(mark)) process.kill(Number(id), 'SIGKILL');
