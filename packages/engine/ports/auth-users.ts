@@ -40,6 +40,8 @@ export interface AuthImportOptions extends SourceCallOptions {
   readonly mode: 'overwrite' | 'skip_existing';
   /** So many at the beginning were settled by an earlier call; of them only these are tried again. */
   readonly settledBefore?: { readonly count: number; readonly again: ReadonlySet<string> };
+  /** Aborted: no further call is begun, what is under way is waited for. */
+  readonly stop?: AbortSignal;
   /** Awaited after each call to the accounts. */
   readonly onSettled?: (progress: AuthImportProgress) => Promise<void>;
 }

@@ -37,6 +37,8 @@ beforeAll(async () => {
       { projectId: 'two', databases: [{ databaseId: '(default)' }, { databaseId: 'staging' }], users: people },
       { projectId: 'taken', databases: [{ databaseId: '(default)' }], users: [squatter] },
       { projectId: 'none', databases: [{ databaseId: '(default)' }] },
+      { projectId: 'crowd', databases: [{ databaseId: '(default)' }] },
+      { projectId: 'empty', databases: [{ databaseId: '(default)' }] },
       { projectId: 'many', databases: [{ databaseId: '(default)' }] },
     ],
   });
@@ -109,6 +111,39 @@ test('a resume writes the accounts that were refused, and leaves what people cha
   expect(users.get('/ada')).toMatchObject({ email: 'ada@example.com' });
   expect(users.get('/bob')).toMatchObject({ displayName: 'Changed since' });
   expect(done.irreversibleReasons).toEqual([{ reason: expect.stringMatching(/accounts/), count: people.length }]);
+});
+
+test('a restore that stops among its accounts writes no more of them, and says how many nobody can take back', async () => {
+  const accounts = Array.from({ length: 1200 }, (_, index) => ({
+    localId: `u${index}`,
+    email: `u${index}@example.com`,
+  }));
+  const [crowd, empty] = [await connect('crowd'), await connect('empty')];
+  const written = google.control.state.projects.get('empty')!.users;
+  for (const account of accounts) google.control.state.projects.get('crowd')!.users.set(`/${account.localId}`, account);
+  const { id: backupId } = await post('/backups', { projectId: crowd.id, includeAuthUsers: true });
+  expect(await untilEnded(app, `/api/v1/backups/${backupId}`, as)).toMatchObject({ status: 'completed' });
+  onTestFinished(() => google.control.setFaults([]));
+  const stopAmongThem = async (stop: (id: string) => unknown) => {
+    written.clear();
+    google.control.setFaults([{ kind: 'latency', path: 'accounts:batchCreate', latencyMs: 1500 }]);
+    const { id } = await post('/backups/restore', { backupId, targetProjectId: empty.id });
+    await expect.poll(() => written.size).toBeGreaterThan(0);
+    await stop(id);
+    const stopped = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
+    expect(written.size).toBeLessThan(accounts.length);
+    const irreversibleReasons = [{ reason: expect.stringMatching(/accounts/), count: written.size }];
+    expect(stopped).toMatchObject({ irreversibleReasons });
+    google.control.setFaults([]);
+    await post(`/backups/restore/${id}/resume`, {});
+    const done = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
+    expect(done).toMatchObject({ status: 'completed', irreversibleReasons: [{ count: accounts.length }] });
+    expect(written.size).toBe(accounts.length);
+    return stopped.status;
+  };
+  expect(await stopAmongThem((id) => post(`/backups/restore/${id}/cancel`, {}))).toBe('cancelled');
+  const refuse = () => google.control.setFaults([{ kind: 'permission_denied', path: 'accounts:batchCreate' }]);
+  expect(await stopAmongThem(refuse)).toBe('failed');
 });
 
 test('accounts of tenants are left out, and the backup says whose, or that it could not ask', async () => {

@@ -11,6 +11,7 @@ import { rangeStore } from './ranges/range-store.ts';
 import { emitRestoreEvent } from './restore-events.ts';
 import { nextEpoch, type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
+import { irreversibleSoFar } from './run/irreversible.ts';
 
 const waitMs = 20 * secondMs;
 const pollMs = 50;
@@ -33,7 +34,15 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
     const changed = await restoreStore.update(transaction, organizationId, restoreId, {
       updatedAt: row.updatedAt,
       stoppedBy: callerEmail(caller.principal),
-      ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, ...nextEpoch(row), checkpoint, completedAt: now }),
+      ...(isHeld
+        ? { cancelRequestedAt: now }
+        : {
+            ...cancelledNow,
+            ...nextEpoch(row),
+            checkpoint,
+            irreversibleReasons: irreversibleSoFar(row),
+            completedAt: now,
+          }),
     });
     if (!isHeld && row.status === 'running') await tellCancelled(context, transaction, changed);
     const resource = { type: 'restore', id: restoreId };

@@ -44,6 +44,7 @@ export async function importUsers(
       const some = asked.filter(({ localId }, index) => position + index >= count || again.has(localId));
       position += asked.length;
       if (some.length === 0) continue;
+      if (options.stop?.aborted) return result;
       refused = [];
       const lost = some.filter(isLost);
       if (lost.length < some.length)

@@ -6,6 +6,7 @@ import { rangeStore } from '../ranges/range-store.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, restoreStore } from '../restore-store.ts';
 import type { DocumentFailure, Irreversible, StoredPreview } from '../tables.ts';
+import { irreversibleSoFar } from './irreversible.ts';
 import { partialFailure } from './partial-failure.ts';
 import type { RestoreWork } from './restore-meter.ts';
 
@@ -16,7 +17,7 @@ export interface CancelledRestore {
 }
 
 export type Ending =
-  | { users: { failed: number; errors: DocumentFailure[] }; reasons?: Irreversible[] }
+  | { users: { failed: number; errors: DocumentFailure[] } }
   | { preview: StoredPreview; reasons?: Irreversible[] }
   | { error: StoredError; isHeard?: boolean }
   | CancelledRestore;
@@ -57,7 +58,7 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
     if (!error && !row.dryRun) await emitTheRest(context, transaction, { ...work, row });
     const ended = await restoreStore.update(transaction, organizationId, id, {
       ...change,
-      ...('reasons' in ending ? { irreversibleReasons: ending.reasons } : {}),
+      irreversibleReasons: 'reasons' in ending ? ending.reasons : irreversibleSoFar(row),
       errorCount,
       errorSample,
       cancelRequestedAt: null,

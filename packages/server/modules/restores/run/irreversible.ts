@@ -18,3 +18,12 @@ export function irreversibleReasons(
   ];
   return reasons.filter(({ count }) => count > 0);
 }
+
+/** The same of what a restore has done so far, whether it ends well or not: accounts are written for good all the same. */
+export function irreversibleSoFar(row: RestoreRow): Irreversible[] {
+  if (row.dryRun) return [];
+  return irreversibleReasons(row, {
+    accounts: row.checkpoint.users?.imported ?? 0,
+    overwritten: row.documentsRestored + row.documentsDeleted,
+  });
+}

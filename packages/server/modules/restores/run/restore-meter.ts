@@ -31,7 +31,6 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
   #percentTold: number;
   #range: RangeMeter | undefined;
   #rangesWaitFor: string | null = null;
-  usersImported = 0;
   userFailures: { failed: number; errors: DocumentFailure[] } = { failed: 0, errors: [] };
 
   constructor(context: RestoresContext, work: RestoreWork) {

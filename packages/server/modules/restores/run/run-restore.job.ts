@@ -121,11 +121,8 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     if (meter.cancelled.aborted) return await endCancelled(context, meter);
     await meter.setPhase('Finalizing');
     if (row.includeAuthUsers) await writeUsers(source, firestore, meter, signal);
-    const reasons = irreversibleReasons(row, {
-      accounts: meter.usersImported,
-      overwritten: meter.row.documentsRestored + meter.row.documentsDeleted,
-    });
-    await endRestore(context, meter.work, { users: meter.userFailures, reasons });
+    if (meter.cancelled.aborted) return await endCancelled(context, meter);
+    await endRestore(context, meter.work, { users: meter.userFailures });
   } finally {
     await source?.close();
     await firestore.close();
@@ -195,8 +192,8 @@ async function writeUsers(
       await meter.reach({ ...meter.row.checkpoint, users });
     },
     signal,
+    stop: meter.cancelled,
   });
-  meter.usersImported = before.imported + result.imported;
   meter.userFailures = {
     failed: result.failed,
     errors: result.errors.map(({ localId, message }) => ({
