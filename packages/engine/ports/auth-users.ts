@@ -14,6 +14,8 @@ export interface AuthUserSource {
 
 export interface AuthUserTarget {
   importUsers(batches: AsyncIterable<AuthUserBatch>, options: AuthImportOptions): Promise<AuthImportResult>;
+  /** How many of them an import would write, as far as the accounts that are there tell it. Writes nothing. */
+  countImportable(batches: AsyncIterable<AuthUserBatch>, options: AuthImportRules): Promise<number>;
 }
 
 export interface AuthUser {
@@ -35,9 +37,12 @@ export interface AuthHashConfiguration {
   readonly passwordHashesRedacted: boolean;
 }
 
-export interface AuthImportOptions extends SourceCallOptions {
+export interface AuthImportRules extends SourceCallOptions {
   readonly hashConfiguration: AuthHashConfiguration;
   readonly mode: 'overwrite' | 'skip_existing';
+}
+
+export interface AuthImportOptions extends AuthImportRules {
   /** So many at the beginning were settled by an earlier call; of them only these are tried again. */
   readonly settledBefore?: { readonly count: number; readonly again: ReadonlySet<string> };
   /** Aborted: no further call is begun, what is under way is waited for. */

@@ -37,6 +37,7 @@ beforeAll(async () => {
       { projectId: 'two', databases: [{ databaseId: '(default)' }, { databaseId: 'staging' }], users: people },
       { projectId: 'taken', databases: [{ databaseId: '(default)' }], users: [squatter] },
       { projectId: 'none', databases: [{ databaseId: '(default)' }] },
+      { projectId: 'some', databases: [{ databaseId: '(default)' }], users: people.slice(1) },
       { projectId: 'crowd', databases: [{ databaseId: '(default)' }] },
       { projectId: 'empty', databases: [{ databaseId: '(default)' }] },
       { projectId: 'many', databases: [{ databaseId: '(default)' }] },
@@ -111,6 +112,24 @@ test('a resume writes the accounts that were refused, and leaves what people cha
   expect(users.get('/ada')).toMatchObject({ email: 'ada@example.com' });
   expect(users.get('/bob')).toMatchObject({ displayName: 'Changed since' });
   expect(done.irreversibleReasons).toEqual([{ reason: expect.stringMatching(/accounts/), count: people.length }]);
+});
+
+test('a dry run counts the accounts that would be written: one that is there is left by skip_existing', async () => {
+  const { data: projects } = (await app.request('GET', '/api/v1/projects', as)).body;
+  const shopId = projects.find(({ name }: { name: string }) => name === 'shop').id;
+  const some = await connect('some');
+  const { id: backupId } = await post('/backups', { projectId: shopId, includeAuthUsers: true });
+  await untilEnded(app, `/api/v1/backups/${backupId}`, as);
+  const accountsOf = async (options: object) => {
+    const { id } = await post('/backups/restore', { backupId, targetProjectId: some.id, options });
+    const done = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
+    expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed' });
+    return done.irreversibleReasons.map(({ count }: { count: number }) => count);
+  };
+  expect(await accountsOf({ dryRun: true })).toEqual([2]);
+  expect(await accountsOf({ dryRun: true, mergeMode: 'skip_existing' })).toEqual([1]);
+  expect(await accountsOf({ mergeMode: 'skip_existing' })).toEqual([1]);
+  expect(await accountsOf({ dryRun: true, mergeMode: 'skip_existing' })).toEqual([]);
 });
 
 test('a restore that stops among its accounts writes no more of them, and says how many nobody can take back', async () => {

@@ -149,7 +149,9 @@ describe('restoring users', () => {
     const users = [{ localId: 'a', email: 'a@example.com', displayName: 'old' }];
     await target.importUsers(batchesOf(users), { hashConfiguration: hashes, mode: 'overwrite' });
     const changed = [{ ...users[0]!, displayName: 'new' }, { localId: 'b' }];
-    const skipped = await target.importUsers(batchesOf(changed), { hashConfiguration: hashes, mode: 'skip_existing' });
+    const rules = { hashConfiguration: hashes, mode: 'skip_existing' } as const;
+    expect(await target.countImportable(batchesOf(changed), rules)).toBe(1);
+    const skipped = await target.importUsers(batchesOf(changed), rules);
     expect(skipped).toMatchObject({ imported: 1, skipped: 1, failed: 0 });
     expect((await collect(target.users()))[0]!.users[0]).toMatchObject({ displayName: 'old' });
     await target.importUsers(batchesOf(changed), { hashConfiguration: hashes, mode: 'overwrite' });
@@ -206,7 +208,9 @@ describe('restoring users', () => {
     const living = { localId: 'no-password', email: 'n@example.com', displayName: 'old' };
     await target.importUsers(batchesOf([living]), { hashConfiguration: hashes, mode: 'overwrite' });
     const changed = some.map((user) => ({ ...user, displayName: 'restored' }));
-    const result = await target.importUsers(batchesOf(changed), { hashConfiguration: hashes, mode: 'overwrite' });
+    const rules = { hashConfiguration: hashes, mode: 'overwrite' } as const;
+    expect(await target.countImportable(batchesOf(changed), rules)).toBe(1);
+    const result = await target.importUsers(batchesOf(changed), rules);
     expect(result).toMatchObject({ imported: 1, skipped: 0, failed: 3 });
     expect(result.errors[0]!.message).toContain('the account has a password');
     const stored = (await collect(target.users())).flatMap((batch) => batch.users);

@@ -4,6 +4,7 @@ import {
   type AuthHashConfiguration,
   type AuthImportOptions,
   type AuthImportResult,
+  type AuthImportRules,
   type AuthUser,
   type AuthUserBatch,
   type AuthUserSource,
@@ -12,7 +13,7 @@ import {
   type SourceCallOptions,
 } from '../../../ports/index.ts';
 import type { AccountsClient } from './accounts-client.ts';
-import { importUsers } from './import-users.ts';
+import { countImportable, importUsers } from './import-users.ts';
 import { hasPasswordSignIn, isRedacted, unknownAlgorithm } from './redaction.ts';
 
 const pageSize = 1000;
@@ -83,6 +84,10 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
 
   importUsers(batches: AsyncIterable<AuthUserBatch>, options: AuthImportOptions): Promise<AuthImportResult> {
     return importUsers(this.#accounts, batches, options);
+  }
+
+  countImportable(batches: AsyncIterable<AuthUserBatch>, options: AuthImportRules): Promise<number> {
+    return countImportable(this.#accounts, batches, options);
   }
 
   #page(token: string, signal: AbortSignal | undefined) {

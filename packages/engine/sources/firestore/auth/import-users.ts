@@ -4,6 +4,7 @@ import {
   type AuthHashConfiguration,
   type AuthImportOptions,
   type AuthImportResult,
+  type AuthImportRules,
   type AuthUser,
   type AuthUserBatch,
   EngineError,
@@ -75,16 +76,8 @@ export async function importUsers(
   }
 
   async function withPassword(localIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const found = new Set<string>();
-    for (let offset = 0; offset < localIds.length; offset += lookupMax) {
-      const localId = localIds.slice(offset, offset + lookupMax);
-      const answer = await accounts.post('accounts:lookup', { localId }, options.signal).catch((error: unknown) => {
-        throw asRestoreFailure(error);
-      });
-      const users = (answer.users as AuthUser[] | undefined) ?? [];
-      for (const user of users.filter(hasPasswordSignIn)) found.add(user.localId);
-    }
-    return found;
+    const living = await lookUp(accounts, localIds, options.signal);
+    return new Set(living.filter(hasPasswordSignIn).map(({ localId }) => localId));
   }
 
   async function importSome(
@@ -140,6 +133,40 @@ export async function importUsers(
       'Imported without a password: the backup was made without the right to read hashes and how they are made.';
     result.errors.push({ localId: user.localId, message });
   }
+}
+
+/** An account that is there is looked at only where that decides whether it is written. */
+export async function countImportable(
+  accounts: AccountsClient,
+  batches: AsyncIterable<AuthUserBatch>,
+  { hashConfiguration, mode, signal }: AuthImportRules,
+): Promise<number> {
+  const skips = mode === 'skip_existing';
+  let count = 0;
+  for await (const { users } of batches) {
+    const asked = users.filter((user) => skips || isPasswordLost(user, hashConfiguration));
+    const localIds = asked.map(({ localId }) => localId);
+    const living = await lookUp(accounts, localIds, signal);
+    count += users.length - living.filter((user) => skips || hasPasswordSignIn(user)).length;
+  }
+  return count;
+}
+
+/** Those of these accounts that are there. */
+async function lookUp(
+  accounts: AccountsClient,
+  localIds: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<AuthUser[]> {
+  const found: AuthUser[] = [];
+  for (let offset = 0; offset < localIds.length; offset += lookupMax) {
+    const localId = localIds.slice(offset, offset + lookupMax);
+    const answer = await accounts.post('accounts:lookup', { localId }, signal).catch((error: unknown) => {
+      throw asRestoreFailure(error);
+    });
+    found.push(...((answer.users as AuthUser[] | undefined) ?? []));
+  }
+  return found;
 }
 
 function request(users: readonly AuthUser[], options: AuthImportOptions): JsonObject {

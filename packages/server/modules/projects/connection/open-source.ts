@@ -106,7 +106,7 @@ function withSpans(connected: ConnectedFirestore, projectId: string): ConnectedF
     source: traced(connected.source, 'source', attributes, reads),
     target: traced(connected.target, 'source', attributes, ['apply']),
     capture: connected.capture,
-    authUsers: traced(connected.authUsers, 'source', attributes, ['users', 'importUsers']),
+    authUsers: traced(connected.authUsers, 'source', attributes, ['users', 'importUsers', 'countImportable']),
     close: () => connected.close(),
   };
 }

@@ -10,7 +10,7 @@ import { cutRanges } from '../ranges/cut-ranges.ts';
 import { quietRanges } from '../ranges/quiet-ranges.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import type { RestoreSource } from '../restore-source.ts';
-import { restoreStore } from '../restore-store.ts';
+import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { abandoned, isAbandoned } from './abandoned.ts';
 import { admitRestores } from './admission.ts';
 import { type CancelledRestore, endRestore } from './end-restore.ts';
@@ -144,14 +144,14 @@ function asRestoreError(error: unknown): never {
 async function finishDryRun(
   context: RestoresContext,
   meter: RestoreMeter,
-  { view, readers }: RestoreSource,
+  source: RestoreSource,
   scope: Parameters<typeof previewRestore>[0]['scope'],
   firestore: ConnectedFirestore,
   signal: AbortSignal,
 ): Promise<void> {
   const { row } = meter;
   const counts = await previewRestore({
-    view,
+    view: source.view,
     signal,
     source: firestore.source,
     readTime: await firestore.source.snapshotTime({ signal }),
@@ -160,12 +160,34 @@ async function finishDryRun(
     ...(scope ? { scope } : {}),
   });
   const reasons = irreversibleReasons(row, {
-    accounts: row.includeAuthUsers ? (readers.at(-1)?.body.authUsers?.count ?? 0) : 0,
+    accounts: row.includeAuthUsers ? await countUsers(source, firestore, row, signal) : 0,
     overwritten: counts.replace + counts.merge + counts.delete,
   });
   const irreversible = reasons.reduce((sum, { count }) => sum + count, 0);
   for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
   await endRestore(context, meter.work, { preview: { ...counts, irreversible }, reasons });
+}
+
+async function countUsers(
+  { readers }: RestoreSource,
+  firestore: ConnectedFirestore,
+  row: RestoreRow,
+  signal: AbortSignal,
+): Promise<number> {
+  const newest = readers.at(-1);
+  const section = newest?.body.authUsers;
+  if (!newest || !section) return 0;
+  const { hashConfiguration } = section;
+  return firestore.authUsers.countImportable(readUsers(newest, signal), {
+    hashConfiguration,
+    mode: accountMode(row),
+    signal,
+  });
+}
+
+/** Accounts are not merged field by field. */
+function accountMode({ mergeMode }: RestoreRow): 'overwrite' | 'skip_existing' {
+  return mergeMode === 'skip_existing' ? 'skip_existing' : 'overwrite';
 }
 
 async function writeUsers(
@@ -177,12 +199,11 @@ async function writeUsers(
   const newest = readers.at(-1);
   const section = newest?.body.authUsers;
   if (!newest || !section) return;
-  const mode = meter.row.mergeMode === 'skip_existing' ? 'skip_existing' : 'overwrite';
   const before = meter.row.checkpoint.users ?? { settled: 0, imported: 0, refused: [] };
   const refusedNow = new Set(before.refused);
   const result = await firestore.authUsers.importUsers(readUsers(newest, signal), {
     hashConfiguration: section.hashConfiguration,
-    mode,
+    mode: accountMode(meter.row),
     settledBefore: { count: before.settled, again: new Set(before.refused) },
     // A resume tries what was refused and goes on behind it: accounts that were written belong to their people again.
     onSettled: async ({ settled, imported, tried, refused }) => {
