@@ -167,13 +167,14 @@ export const recoverWebhook = operation({
   path: api('/webhooks/{webhookId}/recover'),
   tag,
   summary: 'Send failed deliveries again',
-  description: 'Every delivery that failed since the given time is sent again.',
+  description:
+    'Every delivery that failed since the given time is sent again. Not to a disabled webhook, which gets nothing.',
   access: configures,
   params,
   body: recoverWebhookRequest,
   success: accepted(recoveredWebhook),
   location: true,
-  errors: ['WEBHOOK_NOT_FOUND'],
+  errors: ['WEBHOOK_NOT_FOUND', 'INVALID_STATE'],
 });
 
 export const listDeliveries = operation({
@@ -201,7 +202,7 @@ export const retryDelivery = operation({
   params: deliveryParams,
   success: accepted(delivery),
   location: true,
-  errors: ['WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
+  errors: ['WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND', 'INVALID_STATE'],
 });
 
 export const getDeliveryRequest = operation({

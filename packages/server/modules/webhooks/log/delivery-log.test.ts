@@ -37,6 +37,28 @@ describe('the log', () => {
     expect(attempts[0].responseBody.length).toBeGreaterThan(10_000);
   });
 
+  test('nothing is sent again to a disabled webhook, and nothing is said to be', async () => {
+    const path = freshPath();
+    house.receiver.answer(path, (_request, response) => response.writeHead(410).end());
+    const { id } = await house.create(path);
+    await house.emit('backup.completed', completed);
+    const before = only(await house.deliveries(id, ([delivery]) => delivery?.status === 'failed'));
+    const shown = async () => (await house.call('GET', `/webhooks/${id}`)).body.data;
+    await expect.poll(async () => (await shown()).enabled).toBe(false);
+    const since = new Date(Date.parse(before.timestamp) - 1000).toISOString();
+    const again = () => [
+      house.call('POST', `/webhooks/${id}/recover`, { since }),
+      house.call('POST', `/webhooks/${id}/deliveries/${before.id}/retry`),
+    ];
+    for (const refused of await Promise.all(again()))
+      expect([refused.status, refused.body.error?.code], refused.text).toEqual([409, 'INVALID_STATE']);
+    expect(only(await house.deliveries(id))).toEqual(before);
+    await house.call('PATCH', `/webhooks/${id}/toggle`, { enabled: true });
+    const recovered = await house.call('POST', `/webhooks/${id}/recover`, { since });
+    expect(recovered.body.data).toMatchObject({ recovered: 1 });
+    await house.receiver.arrivals(path, 2);
+  });
+
   test('a retry keeps the id, goes on counting, and replaces the automatic one', async () => {
     const path = freshPath();
     house.receiver.answer(path, (_request, response) => response.writeHead(500).end());

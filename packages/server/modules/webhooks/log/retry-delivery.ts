@@ -1,6 +1,7 @@
+import { Problem } from '../../../platform/problem.ts';
 import { auditEntry, type Caller, type WebhooksContext } from '../context.ts';
 import { announceDeliveries } from '../sending/dispatch-store.ts';
-import { webhookStore } from '../webhook-store.ts';
+import { type WebhookRow, webhookStore } from '../webhook-store.ts';
 import { type DeliveryRow, deliveryStore } from './delivery-store.ts';
 
 /** Sends a delivery again as soon as a sender is free: same id, attempts go on counting, a waiting automatic retry is replaced. */
@@ -12,7 +13,7 @@ export async function retryDelivery(
 ): Promise<DeliveryRow> {
   const { id: organizationId } = caller.organization;
   return platform.database.tenant(organizationId, async (transaction) => {
-    await webhookStore.get(transaction, organizationId, webhookId);
+    requireEnabled(await webhookStore.get(transaction, organizationId, webhookId));
     const now = platform.clock.now();
     const row = await deliveryStore.makeDue(transaction, organizationId, webhookId, deliveryId, now);
     await announceDeliveries(transaction);
@@ -58,7 +59,7 @@ async function recoverPiece(
 ): Promise<string[]> {
   const { id: organizationId } = caller.organization;
   return platform.database.tenant(organizationId, async (transaction) => {
-    await webhookStore.get(transaction, organizationId, webhookId);
+    requireEnabled(await webhookStore.get(transaction, organizationId, webhookId));
     const page = { after, limit: pieceSize };
     const ids = await deliveryStore.failedSince(transaction, organizationId, webhookId, since, page);
     if (ids.length === 0 && !isFirst) return ids;
@@ -68,4 +69,9 @@ async function recoverPiece(
     await audit.write(transaction, auditEntry(caller, 'webhook.recovered', webhookId, details));
     return ids;
   });
+}
+
+/** It gets nothing: what is asked for would end as failed at once, and look as if it had been sent. */
+function requireEnabled({ enabled }: WebhookRow): void {
+  if (!enabled) throw new Problem('INVALID_STATE', 'The webhook is disabled and gets nothing: enable it first.');
 }

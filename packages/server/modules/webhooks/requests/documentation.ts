@@ -69,7 +69,7 @@ before the old one signs in \`…-Previous-2\`, and so on, up to 20. A secret th
   that falls due then ends as failed.
 - Of a deleted organization, what happened before is still told; retries, except of \`organization.deleted\` itself, wait until it is recovered.
 - \`GET …/deliveries\` lists what was sent, \`GET …/deliveries/{id}/request\` shows the request and each answer (its first 16 KiB), \`POST
-  …/deliveries/{id}/retry\` sends one again, \`POST …/recover {since}\` everything that failed since then, but no samples of a test. The log goes back ${deliveryRetentionDays} days.
+  …/deliveries/{id}/retry\` sends one again, \`POST …/recover {since}\` everything that failed since then, but no samples of a test. Neither sends to a disabled webhook (\`INVALID_STATE\`). The log goes back ${deliveryRetentionDays} days.
 - \`POST …/test {event}\` sends a sample now, also to a disabled webhook, and tells how it went in \`data.success\`.
 - Only \`https:\` addresses that are routed on the internet are dialled: never loopback, private, link-local, carrier-grade NAT, metadata or
   reserved ones, nor IPv6 forms that embed or translate IPv4. It is checked on the very address that is dialled. The operator opens subnets of an
