@@ -4,7 +4,7 @@ const keyBytesMax = 900;
 const soundSentence =
   'Keys hold letters, digits, dots, hyphens, underscores and slashes; rename what is called otherwise.';
 const insideSentence =
-  'It begins in the store, without a slash at either end, and holds no empty part, no . or .., no backslash and no control character.';
+  'It begins in the store, without its bucket and without a slash at either end, and holds no empty part, no . or .., no backslash and no control character.';
 /** As long as stores take. */
 const foreignKeyBytesMax = 1024;
 /** A backslash is a separator elsewhere. */
@@ -28,11 +28,7 @@ export function checkKey(key: string): void {
 /** What others wrote is read by whatever name it has (`2024-05-01T12:00:00_1`), as long as that stays in its folder. */
 export function checkReadKey(key: string): void {
   const isSound = isReadable(key) && key.split('/').every((segment) => isInside(segment) && segment !== '');
-  if (!isSound)
-    throw new EngineError(
-      'VALIDATION_ERROR',
-      `Not a path within this store: ${JSON.stringify(key.slice(0, 100))}. ${insideSentence}`,
-    );
+  if (!isSound) throw notInside(key);
 }
 
 /** A prefix is the beginning of a key, and may stop anywhere in it. */
@@ -40,8 +36,15 @@ export function checkPrefix(prefix: string): void {
   const segments = prefix.split('/').slice(0, -1);
   const isSound =
     prefix === '' || (isReadable(prefix) && segments.every((segment) => isInside(segment) && segment !== ''));
-  if (!isSound)
-    throw new EngineError('VALIDATION_ERROR', `Not a prefix of keys: ${JSON.stringify(prefix.slice(0, 100))}.`);
+  if (!isSound) throw notInside(prefix);
+}
+
+/** People name the folder of an export as other tools print it, so it is said how it is named here. */
+function notInside(path: string): EngineError {
+  return new EngineError(
+    'VALIDATION_ERROR',
+    `Not a path within this store: ${JSON.stringify(path.slice(0, 100))}. ${insideSentence}`,
+  );
 }
 
 function isReadable(text: string): boolean {

@@ -255,11 +255,17 @@ describe('a foreign file', () => {
         'path',
       ]);
     }
-    const outside = await start('../secrets.json', 'json');
-    expect(outside.body.error.details).toEqual({
-      field: 'path',
-      reason: expect.stringMatching(/^Not a path within this store: "..\/secrets.json".* no \. or \.\./),
-    });
+    for (const [path, source] of [
+      ['../secrets.json', 'json'],
+      ['gs://bucket/exports/1', 'firestore-export'],
+      ['/exports/1', 'firestore-export'],
+    ] as const) {
+      const outside = await start(path, source);
+      expect(outside.body.error.details).toEqual({
+        field: 'path',
+        reason: expect.stringMatching(/^Not a path within this store: ".*without its bucket.* no \. or \.\./),
+      });
+    }
     expect(await bench.get('/backups?limit=200')).toHaveLength(known);
   });
 
