@@ -22,6 +22,8 @@ beforeAll(async () => {
   });
   process.env.FIRESTORE_EMULATOR_HOST = world.firestore.address;
   const firestore = new Firestore({ projectId: world.database.project });
+  // The files that follow in this worker have databases of their own.
+  delete process.env.FIRESTORE_EMULATOR_HOST;
   for (const path of whole) await firestore.doc(path).set({ n: 1 });
   await firestore.terminate();
 });
