@@ -1,3 +1,4 @@
+import { dayMs } from '@holdfast/contract';
 import { createS3Store } from '@holdfast/engine';
 import { fillFast, sandboxS3Credential } from '@holdfast/sandbox';
 import pg from 'pg';
@@ -7,7 +8,7 @@ import { bucketAt, createWorld, database, pause, type World } from './world.ts';
 const foreignKeys = ['backups/mysql/2024-01-01.sql.gz', 'backups/notes.txt', 'keys/other'];
 const orphanKey = 'backups/bkp_0000000000ABCDEFGHJKMNPQRS/segments/00000000000000000000000000000000';
 const kinds = ['migrate', 'sweep', 'rescan', 'delete', 'purge', 'undo', 'cancel'] as const;
-const yearMs = 365 * 86_400_000;
+const yearMs = 365 * dayMs;
 const killsPerRun = 2;
 
 /**

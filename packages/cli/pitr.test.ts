@@ -46,6 +46,7 @@ test('the past is captured, shown and brought back from the command line', async
     ['get', 'Shop', 'people/nobody', ...at],
     ['export', 'Shop', '--collection', 'nowhere', ...at],
     ['diff', 'Shop', 'bkp_nothing', ...at],
+    ['diff', 'Shop', '--collection', 'nowhere', ...at],
     ['restore', 'Shop', '--documents', 'people/nobody', '--wait', ...at],
     ['restore', 'Shop', '--collections', 'nowhere', '--wait', ...at],
     ['restore', 'Shop', '--collections', 'nowhere', '--dry-run', ...at],

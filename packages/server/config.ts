@@ -293,6 +293,11 @@ export function asksGoogle({ OIDC_ISSUER, GOOGLE_API_ENDPOINTS }: Config): boole
   );
 }
 
+/** A refresh token of any other provider would be shown to Google, with the client's secret, and could never open a project. */
+export function keepsConsent(config: Config): boolean {
+  return asksGoogle(config) || config.GOOGLE_API_ENDPOINTS.oauth2 !== undefined;
+}
+
 function hostOf(address: string): string {
   return URL.canParse(address) ? new URL(address).hostname : '';
 }

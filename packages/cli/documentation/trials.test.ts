@@ -106,7 +106,7 @@ test('an integrator has the typed client and a webhook receiver in five commands
   const program = codeBlock(page, 'main.mjs').replace('http://127.0.0.1:8787', app.address);
   for (const name of ['main.mjs', 'main.mts']) await writeFile(join(there, name), program);
   const types = join(import.meta.dirname, '../../../node_modules/@types');
-  const strict = `--strict --noEmit --module nodenext --target es2022 --types node --typeRoots ${types}`;
+  const strict = `--strict --noEmit --singleThreaded --module nodenext --target es2022 --types node --typeRoots ${types}`;
   await checkout.run(`${join(types, '../.bin/tsc')} ${strict} ../app/main.mts`);
   const said = await checkout.keep(main, /^bkp_\w+$/m, { PORT: String(port) });
   await expect.poll(said, { timeout: 30_000 }).toMatch(/^backup\.completed$/m);

@@ -86,10 +86,12 @@ export const project = z
     statistics: z.object({
       backupCount: count(),
       storageUsed: bytes(),
-      documentCount: count().nullable().describe('Documents in the newest completed backup.'),
+      documentCount: count().nullable().describe('Documents in the completed backup with the newest data.'),
       lastBackupAt: timestamp()
         .nullable()
-        .describe('When the newest good backup was completed; a failed one after it changes nothing here.'),
+        .describe(
+          'When the good backup with the newest data was completed; a failed one after it, or a merge of older ones, changes nothing here.',
+        ),
       newestSnapshotTime: timestamp()
         .nullable()
         .describe('What can be got back is as old as this: the newest data of a good backup.'),

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isEngineError, type VersionedBlobStore } from '../ports/index.ts';
 import { probeStore } from '../stores/probe.ts';
+import { hourMs } from '../time/durations.ts';
 import { bytesOf, type Candidate, failure, inParallel, keysOf, textOf } from './candidate.ts';
 import { hiddenVersionPromises } from './hidden-versions.conformance.ts';
 
@@ -280,13 +281,13 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
     test('a locked object cannot be removed before its time, and the refusal names it', async ({ skip }) => {
       const { lockable } = candidate;
       if (!lockable) {
-        const lock = { mode: 'compliance' as const, retainUntil: new Date(Date.now() + 3_600_000) };
+        const lock = { mode: 'compliance' as const, retainUntil: new Date(Date.now() + hourMs) };
         expect(await failure(store.put('locked', textOf('x'), { lock }))).toBe('VALIDATION_ERROR');
         return skip('this kind of store cannot lock, and says so');
       }
       for (const size of [1000, traits.largeBytes]) {
         const bytes = bytesOf(size);
-        const retainUntil = new Date(Date.now() + 3_600_000);
+        const retainUntil = new Date(Date.now() + hourMs);
         await lockable.put(`locked/${size}`, bytes, { lock: { mode: 'compliance', retainUntil } });
         await lockable.put('free/1', textOf('x'));
         const error = await lockable.delete([`locked/${size}`, 'free/1']).catch((reason) => reason);
@@ -322,11 +323,11 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
       const { lockable } = candidate;
       const inMs = (ms: number) => ({ mode: 'compliance' as const, retainUntil: new Date(Date.now() + ms) });
       if (!lockable) {
-        expect(await failure(store.extendLock(['any'], inMs(3_600_000)))).toBe('VALIDATION_ERROR');
+        expect(await failure(store.extendLock(['any'], inMs(hourMs)))).toBe('VALIDATION_ERROR');
         return skip('this kind of store cannot lock, and says so');
       }
       await lockable.put('prolonged', textOf('x'), { lock: inMs(1500) });
-      await lockable.extendLock(['prolonged'], inMs(3_600_000));
+      await lockable.extendLock(['prolonged'], inMs(hourMs));
       await lockable.extendLock(['prolonged'], inMs(2000));
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect(await failure(lockable.delete(['prolonged']))).toBe('STORAGE_PERMISSION_DENIED');

@@ -85,7 +85,7 @@ describe('an export of ours', () => {
       const lines = lineOf('a/b', fields);
       expect((await imported(lines)) === lines, Object.keys(fields).join()).toBe(true);
     }
-  }, 60_000);
+  }, 240_000);
 
   test('holds documents that lie twenty levels deep, embeddings among them, and no deeper ones', async () => {
     const nested = (levels: number, value: JsonValue): JsonValue =>
@@ -232,7 +232,7 @@ describe('a damaged export is refused with the number of its line', () => {
       const told = `Line ${whole + 1} of ${file} is the last one and has no end: the file may be cut short.`;
       expect(warnings).toEqual(text.endsWith('\n') ? [] : [told]);
     }
-  }, 60_000);
+  }, 240_000);
 
   test('a line without an end is not read for ever', async () => {
     expect(await refusal(`${good}{"name":${' '.repeat(34_000_000)}`)).toBe(

@@ -1,5 +1,7 @@
 import { EngineError } from '../ports/errors.ts';
-import { endOfVarint, readVarint } from '../ports/wire.ts';
+import { endOfVarint, readVarint, varintBytes, writeVarint } from '../ports/wire.ts';
+
+const varintBytesMax = 10;
 
 /** The small part of the Protocol Buffers wire format that documents and entities use. */
 export class ProtobufReader {
@@ -122,9 +124,9 @@ export function malformed(): EngineError {
   return new EngineError('INTEGRITY_ERROR', 'Bytes that should be a Protocol Buffers message are none.');
 }
 
-/** Appends fields; nested messages are written through `message`. */
+/** Appends fields. A nested message is written where it will lie, and its length put before it afterwards. */
 export class ProtobufWriter {
-  #bytes = Buffer.alloc(256);
+  #bytes = Buffer.allocUnsafeSlow(256);
   #length = 0;
 
   finish(): Uint8Array {
@@ -132,22 +134,21 @@ export class ProtobufWriter {
   }
 
   tag(field: number, wireType: number): this {
-    return this.varint64(BigInt(field * 8 + wireType));
+    return this.#number(field * 8 + wireType);
   }
 
-  varint64(value: bigint): this {
-    let rest = BigInt.asUintN(64, value);
-    this.#reserve(10);
+  varint(field: number, value: bigint | number): this {
+    this.tag(field, 0);
+    if (typeof value === 'number' && value >= 0) return this.#number(value);
+    let rest = BigInt.asUintN(64, BigInt(value));
+    if (rest <= Number.MAX_SAFE_INTEGER) return this.#number(Number(rest));
+    this.#reserve(varintBytesMax);
     while (rest >= 0x80n) {
       this.#bytes[this.#length++] = Number(rest & 0x7fn) | 0x80;
       rest >>= 7n;
     }
     this.#bytes[this.#length++] = Number(rest);
     return this;
-  }
-
-  varint(field: number, value: bigint | number): this {
-    return this.tag(field, 0).varint64(BigInt(value));
   }
 
   double(field: number, value: number): this {
@@ -158,26 +159,42 @@ export class ProtobufWriter {
   }
 
   string(field: number, value: string): this {
-    return this.bytes(field, Buffer.from(value, 'utf8'));
+    const length = Buffer.byteLength(value);
+    this.tag(field, 2).#number(length).#reserve(length);
+    this.#length += this.#bytes.write(value, this.#length, 'utf8');
+    return this;
   }
 
   bytes(field: number, value: Uint8Array): this {
-    this.tag(field, 2).varint64(BigInt(value.length));
-    this.#reserve(value.length);
+    this.tag(field, 2).#number(value.length).#reserve(value.length);
     this.#bytes.set(value, this.#length);
     this.#length += value.length;
     return this;
   }
 
   message(field: number, write: (writer: ProtobufWriter) => void): this {
-    const nested = new ProtobufWriter();
-    write(nested);
-    return this.bytes(field, nested.finish());
+    this.tag(field, 2).#number(0);
+    const start = this.#length;
+    write(this);
+    const length = this.#length - start;
+    // One byte was left for the length; most messages need no more.
+    const more = varintBytes(length) - 1;
+    this.#reserve(more);
+    if (more > 0) this.#bytes.copyWithin(start + more, start, this.#length);
+    writeVarint(this.#bytes, start - 1, length);
+    this.#length += more;
+    return this;
+  }
+
+  #number(value: number): this {
+    this.#reserve(varintBytesMax);
+    this.#length = writeVarint(this.#bytes, this.#length, value);
+    return this;
   }
 
   #reserve(count: number): void {
     if (this.#length + count <= this.#bytes.length) return;
-    const larger = Buffer.alloc(Math.max(this.#bytes.length * 2, this.#length + count));
+    const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + count));
     larger.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = larger;
   }

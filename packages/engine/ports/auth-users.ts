@@ -43,12 +43,27 @@ export interface AuthImportRules extends SourceCallOptions {
 }
 
 export interface AuthImportOptions extends AuthImportRules {
-  /** So many at the beginning were settled by an earlier call; of them only these are tried again. */
-  readonly settledBefore?: { readonly count: number; readonly again: ReadonlySet<string> };
+  /**
+   * So many at the beginning were settled by an earlier import; of them only these are tried again. What it asked and was not
+   * answered is asked once more: whoever of those accounts is there by now counts as written.
+   */
+  readonly settledBefore?: {
+    readonly count: number;
+    readonly again: ReadonlySet<string>;
+    readonly unheard?: AuthImportCall | undefined;
+  };
+  /** Awaited before each call to the accounts, and again when it was refused. */
+  readonly onCall?: (call: AuthImportCall) => Promise<void>;
   /** Aborted: no further call is begun, what is under way is waited for. */
   readonly stop?: AbortSignal;
   /** Awaited after each call to the accounts. */
   readonly onSettled?: (progress: AuthImportProgress) => Promise<void>;
+}
+
+/** So many accounts at most are written from this place on, in the order in which they are given. */
+export interface AuthImportCall {
+  readonly at: number;
+  readonly accounts: number;
 }
 
 export interface AuthImportProgress {

@@ -17,6 +17,9 @@ export function createNotFound(operations: readonly Operation[]) {
     const methods = new Set(
       [...methodsByPath.values()].flatMap((entry) => (entry.pattern.test(path) ? [...entry.methods] : [])),
     );
+    // Pages are no operations: the dashboard, and the readable documentation.
+    for (const method of ['GET', 'HEAD'] as const)
+      if (request.server.hasRoute({ method, url: path })) methods.add(method);
     if (methods.size > 0) return sendMethodNotAllowed(request, reply, [...methods]);
     if (/^\/api\/(?!v\d+(\/|$))/.test(path)) {
       const bare = path.slice('/api'.length);

@@ -225,6 +225,18 @@ test('callers are told their rate, and past it when to come back', async () => {
   }
 });
 
+test('a page answers to no other method, and says to which', async () => {
+  for (const path of ['/', '/docs', '/docs/docs.css']) {
+    const refused = await app.request('POST', path, { body: {} });
+    expect([path, refused.status, refused.body?.error?.code, refused.headers.get('allow')]).toEqual([
+      path,
+      405,
+      'METHOD_NOT_ALLOWED',
+      'GET, HEAD, OPTIONS',
+    ]);
+  }
+});
+
 test('health, documents and metrics are there for those who ask', async () => {
   const health = await app.request('GET', '/health');
   expect(health.body).toMatchObject({

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Operation } from '@holdfast/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { answering } from '../platform/database/database.ts';
 import { defined } from '../platform/defined.ts';
 import { callerId } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
@@ -64,12 +65,15 @@ export function serveOperation(
       const admission = admissions.get(request) as Admission;
       const call = createCall(operation, request, reply, admission, input, options);
       const idempotent = idempotentRequest(operation, request, admission, input);
-      return reportingDenials(operation, request, options, async () => {
+      const work = async () => {
         if (idempotent) return answerOnce(call, handler, idempotent, reply, options);
         await checkIfMatch(operation, request.headers['if-match'], resource, call);
         const answer = await handler(call);
         return send(operation, await tagged(operation, answer, resource, call), request, reply, options);
-      });
+      };
+      return answering(admission.organization?.id ?? callerOf(request, admission), () =>
+        reportingDenials(operation, request, options, work),
+      );
     },
   });
 }
@@ -152,10 +156,14 @@ async function limitCaller(
     await limitRate(options.limiter, [`${operation.id}:${whose}`], own.perMinute, operation.id, reply);
   }
   if (operation.rateLimit === 'none' || operation.rateLimit === 'auth') return;
-  const caller =
-    admission.principal.kind === 'anonymous' ? `anonymous:${request.ip}` : `caller:${callerId(admission.principal)}`;
+  const caller = callerOf(request, admission);
   const keys = admission.organization ? [caller, `organization:${admission.organization.id}`] : [caller];
   await limitRate(options.limiter, keys, options.rateLimitPerMinute, 'default', reply);
+}
+
+/** Whom a call counts for, beside its organization. */
+function callerOf(request: FastifyRequest, { principal }: Admission): string {
+  return principal.kind === 'anonymous' ? `anonymous:${request.ip}` : `caller:${callerId(principal)}`;
 }
 
 function routePath(operation: Operation): string {

@@ -42,13 +42,10 @@ export class OpenStreams {
   ): void {
     const ofOrganization = this.#open.get(organization) ?? 0;
     const ofPerson = person === undefined ? 0 : (this.#open.get(person) ?? 0);
-    const isPersonFull = ofPerson >= this.#limits.perPersonMax;
-    if (isPersonFull || ofOrganization >= this.#limits.perOrganizationMax || this.#total >= this.#limits.totalMax) {
+    const told = this.#fullness(ofPerson, ofOrganization);
+    if (told !== undefined) {
       stream.destroy();
-      const told = isPersonFull
-        ? `${ofPerson} open streams of yours`
-        : `${ofOrganization} open streams of this organization`;
-      throw new Problem('RATE_LIMITED', `There are ${told}; close one first.`);
+      throw new Problem('RATE_LIMITED', told, { retryAfterSeconds: 1 });
     }
     const owners = person === undefined ? [organization] : [organization, person];
     for (const owner of owners) this.#open.set(owner, (this.#open.get(owner) ?? 0) + 1);
@@ -61,6 +58,15 @@ export class OpenStreams {
       for (const owner of owners) this.#release(owner);
       this.#total -= 1;
     });
+  }
+
+  /** Why there is no place for one more, if there is none. */
+  #fullness(ofPerson: number, ofOrganization: number): string | undefined {
+    const { perPersonMax, perOrganizationMax, totalMax } = this.#limits;
+    if (ofPerson >= perPersonMax) return `There are ${ofPerson} open streams of yours; close one first.`;
+    if (ofOrganization >= perOrganizationMax)
+      return `There are ${ofOrganization} open streams of this organization; close one first.`;
+    return this.#total >= totalMax ? 'All places for streams are taken, by others too; try again later.' : undefined;
   }
 
   #release(owner: string): void {

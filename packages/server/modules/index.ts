@@ -197,7 +197,7 @@ export function composeModules(platform: Platform): Composition {
     projects,
     sources,
     stores,
-    engine: new EngineResources(config.WORKER_CONCURRENCY),
+    engine: new EngineResources(config.WORKER_CONCURRENCY, platform.cpuTurns),
     readers: async (transaction, organizationId, backupId) => {
       const readers = await readersOf(transaction, organizationId, backupId);
       const backup = await backupStore.find(transaction, organizationId, backupId);
@@ -303,7 +303,7 @@ export function composeModules(platform: Platform): Composition {
     ],
     authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),
-    checkStorage: async () => ((await defaultsWork(database, defaultStorage)) ? 'ok' : 'error'),
+    checkStorage: async () => ((await defaultsWork(database)) ? 'ok' : 'error'),
     measure: overview.measure,
     requireProvider: auth.requireProvider,
     signInLink: auth.signInLink,

@@ -7,6 +7,7 @@ import {
   jobErrorDetails,
 } from '@holdfast/contract';
 import { EngineError } from '@holdfast/engine';
+import { oneLine } from '../platform/one-line.ts';
 import { Problem } from '../platform/problem.ts';
 
 /** Why a job ended before its aim, as it is kept and shown. */
@@ -85,7 +86,7 @@ export function toJobError(error: unknown, details: Record<string, unknown> = {}
   const told = error instanceof EngineError || error instanceof Problem;
   return {
     code,
-    message: (told ? error.message : 'Something failed that should not.').slice(0, 2000),
+    message: oneLine(told ? error.message : 'Something failed that should not.', 2000),
     details: namedDetails({ ...(told ? error.details : {}), ...details }),
     retryable: error instanceof EngineError && code !== 'INTERNAL_ERROR' ? error.retryable : (job?.retryable ?? false),
     advice: (adviceOf(error) ?? job?.advice ?? 'Try again.').slice(0, 1000),

@@ -28,7 +28,12 @@ export class CpuTurns {
    * so that a call waits for a slice and not for all that is ready.
    */
   async takeForJob(organizationId: string): Promise<void> {
-    if (this.#calls > 0) await this.take(organizationId);
+    if (this.hasCalls) await this.take(organizationId);
+  }
+
+  /** Whether somebody waits for an answer. */
+  get hasCalls(): boolean {
+    return this.#calls > 0;
   }
 
   /** A call is under way from when it came until its answer begins. */

@@ -22,6 +22,8 @@ export class Outbox {
   readonly #clock: Clock;
   readonly #ids: Ids;
   readonly #listeners: OutboxListener[] = [];
+  /** Transactions that wake the dispatcher already. */
+  readonly #waking = new WeakSet<Transaction>();
 
   constructor(clock: Clock, ids: Ids) {
     this.#clock = clock;
@@ -40,7 +42,8 @@ export class Outbox {
     const createdAt = this.#clock.now();
     const rows = events.map((event) => ({ id: this.#ids.next('evt'), ...event, createdAt }));
     await transaction.orm.insert(outboxEvents).values(rows);
-    await notify(transaction, outboxChannel);
+    if (!this.#waking.has(transaction)) await notify(transaction, outboxChannel);
+    this.#waking.add(transaction);
     for (const listener of this.#listeners) await listener(transaction, events);
     return rows.map(({ id }) => id);
   }

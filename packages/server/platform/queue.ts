@@ -3,9 +3,10 @@ import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
 import { z } from 'zod';
 import { connectionLimits, searchPathOption, type Transaction } from './database/database.ts';
 import { queueRole } from './database/queue-grants.ts';
-import { daySeconds, secondMs } from './durations.ts';
+import { daySeconds, hourSeconds, secondMs } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
+import { sharingLooks } from './shared-looks.ts';
 import { StandingBack } from './standing-back.ts';
 import { inSpan } from './tracing.ts';
 
@@ -149,12 +150,16 @@ export class Queue {
       schedule: false,
       supervise,
       reindex: false,
+      // No job of ours waits for another one.
+      flowIntervalSeconds: hourSeconds,
       useListenNotify: true,
       superviseIntervalSeconds: options.monitorSeconds ?? 5,
       monitorIntervalSeconds: options.monitorSeconds ?? 5,
       maintenanceIntervalSeconds: 300,
     };
     this.#boss = new PgBoss(settings);
+    const own = this.#boss.getDb();
+    own.executeSql = sharingLooks(own.executeSql.bind(own));
     this.#log = options.log;
     this.#jobLog = new JobLog(options.log);
     this.#supervising = supervise;

@@ -33,7 +33,7 @@ export async function startDashboard(
 ): Promise<TestDashboard> {
   await ensureDashboard();
   const app = await startTestApp(environment, { ...overrides, dashboardFolder });
-  let browser = await launchBrowser();
+  let browser = await launchBrowser(shortLived);
   const visitors: Visitor[] = [];
   return {
     app,
@@ -42,7 +42,7 @@ export async function startDashboard(
       // One that nobody has used yet may still be ended for another.
       if (visitors.length === 0 && !(await endsWithin(opening, firstPageMsMax))) {
         await kill(browser);
-        browser = await launchBrowser();
+        browser = await launchBrowser(shortLived);
         opening = newVisitor(browser, app, token, viewport);
       }
       const visitor = await opening;
@@ -65,12 +65,18 @@ const launchesMax = 3;
 /** By what its processes are known. */
 const marks = new WeakMap<Browser, string>();
 
+/**
+ * A page of a test lives for seconds: compiling its scripts once more, for a long life, costs a tenth of the browser's
+ * processor time. Where a browser is measured, it is as people have it.
+ */
+const shortLived = process.env.LONG_LISTS_REPORT ? [] : ['--js-flags=--no-opt --no-maglev'];
+
 /** One that stands still as it begins, as happens on a machine that runs every test at once, is ended for another. */
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser(manner: readonly string[] = []): Promise<Browser> {
   if (!chromiumPath) throw new Error('there is no Chromium');
   for (let launches = 1; ; launches += 1) {
     const mark = `--mark=${randomUUID()}`;
-    const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', mark];
+    const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', ...manner, mark];
     const browser = await chromium.launch({ executablePath: chromiumPath, args, timeout: launchMsMax });
     marks.set(browser, mark);
     const opened = browser.newPage().then((page) => page.close());

@@ -27,11 +27,12 @@ const nowhere = 'There is nothing at this address';
 
 /**
  * Goes to a page without loading the dashboard again, which costs four times the processor's time. The way leads over an
- * address that nothing has, so that what is looked at afterwards is not the page before.
+ * address that nothing has, so that what is looked at afterwards is not the page before. A first visit has to load it.
  */
 export async function goInside(page: Page, slug: string, path: string): Promise<void> {
   const lost = page.getByRole('heading', { level: 1, name: nowhere });
-  await go(page, `/o/${slug}/nowhere`);
+  if (page.url() === 'about:blank') await page.goto(`/o/${slug}/nowhere`);
+  else await go(page, `/o/${slug}/nowhere`);
   await lost.waitFor({ state: 'attached' });
   await go(page, `/o/${slug}${path}`);
   await lost.waitFor({ state: 'detached' });

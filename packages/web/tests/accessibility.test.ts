@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findings } from '../testing/accessibility.ts';
 import { desktop, hasChromium, phone } from '../testing/browser.ts';
-import { type EveryPage, openEveryPage } from '../testing/every-page.ts';
+import { type EveryPage, goInside, openEveryPage } from '../testing/every-page.ts';
+
+/** Looks like the address that the way inside leads over, and so is loaded. */
+const nowhere = '/nothing';
+
+/** In an order that changes one thing at a time: each change lays the page out anew. */
+const looks = [
+  { screen: 'desk', viewport: desktop, colorScheme: 'light', onlyColours: false },
+  { screen: 'desk', viewport: desktop, colorScheme: 'dark', onlyColours: true },
+  { screen: 'phone', viewport: phone, colorScheme: 'dark', onlyColours: false },
+  { screen: 'phone', viewport: phone, colorScheme: 'light', onlyColours: true },
+] as const;
 
 describe.skipIf(!hasChromium)('every page', () => {
   let all: EveryPage;
@@ -16,29 +27,33 @@ describe.skipIf(!hasChromium)('every page', () => {
     const { dashboard, shop, paths } = all;
     const { page } = await dashboard.visit(shop.as.token, desktop);
     const found: string[] = [];
-    for (const path of [
-      ...paths.map((path) => `/o/${shop.slug}${path}`),
-      '/account',
-      '/sign-in',
-      '/organizations/new',
-    ]) {
-      await page.setViewportSize(desktop);
-      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-      await page.goto(path);
+    const inside = paths.filter((path) => path !== nowhere);
+    const pages = [
+      ...inside.map((path) => ({ path, open: () => goInside(page, shop.slug, path) })),
+      ...[`/o/${shop.slug}${nowhere}`, '/account', '/sign-in', '/organizations/new'].map((path) => ({
+        path,
+        open: () => page.goto(path),
+      })),
+    ];
+    const look = async ({ viewport, colorScheme }: Pick<(typeof looks)[number], 'viewport' | 'colorScheme'>) => {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const state = colorScheme === 'dark' ? 'attached' : 'detached';
+      await page.locator('html.dark').waitFor({ state });
+    };
+    for (const { path, open } of pages) {
+      await look({ viewport: desktop, colorScheme: 'light' });
+      await open();
       await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
       await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
       await page.waitForTimeout(200);
-      for (const [screen, viewport] of Object.entries({ desk: desktop, phone })) {
-        await page.setViewportSize(viewport);
-        await page.emulateMedia({ colorScheme: 'light' });
-        const note = (finding: string) => found.push(`${path} on a ${screen}: ${finding}`);
-        for (const finding of await findings(page)) note(finding);
+      for (const one of looks) {
+        await look(one);
+        const note = (finding: string) => found.push(`${path} on a ${one.screen}, ${one.colorScheme}: ${finding}`);
+        // In the other theme the page is the same but for its colours.
+        for (const finding of await findings(page, one.onlyColours ? 'color-contrast' : undefined)) note(finding);
         const overflow = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;
         if (overflow > 1) note(`is ${overflow} px wider than the screen`);
-        // In the dark the page is the same but for its colours.
-        await page.emulateMedia({ colorScheme: 'dark' });
-        await page.locator('html.dark').waitFor({ state: 'attached' });
-        for (const finding of await findings(page, 'color-contrast')) note(`in the dark: ${finding}`);
       }
     }
     expect(found).toEqual([]);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner, join, signUp } from '../../server/testing/people.ts';
 import { findings } from '../testing/accessibility.ts';
 import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 const others = 205;
@@ -163,7 +164,7 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
     const { page } = owner;
     await page.setViewportSize(phone);
     for (const path of ['', '/projects', '/backups', '/schedules', '/storage', '/team', '/audit', '/settings']) {
-      await page.goto(`/o/${shop.slug}${path}`);
+      await goInside(page, shop.slug, path);
       await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
       await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
       await expect.poll(() => page.locator('main li, main dl').count()).toBeGreaterThan(0);
@@ -182,8 +183,10 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
       route.fulfill({ status: 503, contentType: 'application/json', body: JSON.stringify({ success: false, error }) }),
     );
     const lists = ['', 'projects', 'backups', 'schedules', 'storage', 'find', 'time', 'restores', 'webhooks', 'team'];
+    // Loaded once, so that no answer of before is left.
+    await page.goto(`/o/${shop.slug}/nowhere`);
     for (const path of [...lists, 'restores?tab=drills', 'audit', 'schedules/new']) {
-      await page.goto(`/o/${shop.slug}/${path}`);
+      await goInside(page, shop.slug, `/${path}`);
       const alert = page.getByRole('alert').first();
       await alert.getByText(`SERVICE_UNAVAILABLE · ${error.requestId}`).waitFor();
       await alert.getByText('Try again in a moment.').waitFor();
@@ -240,17 +243,17 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
   test('who may only read is told so where a form would be, and is shown what is set', async () => {
     const { page } = viewer;
     for (const path of ['/schedules/new', '/restores/new']) {
-      await page.goto(`/o/${shop.slug}${path}`);
+      await goInside(page, shop.slug, path);
       await page.getByRole('heading', { name: 'Your role reads, and changes nothing' }).waitFor();
       expect(await page.getByRole('button', { name: /Save|Continue|Restore/ }).count()).toBe(0);
     }
-    await page.goto(`/o/${shop.slug}/schedules`);
+    await goInside(page, shop.slug, '/schedules');
     await page.getByRole('link', { name: longName }).click();
     await page.getByText('every day at 02:00, UTC').waitFor();
-    await page.goto(`/o/${shop.slug}/settings?tab=danger`);
+    await goInside(page, shop.slug, '/settings?tab=danger');
     await page.getByText('Default storage').waitFor();
     expect(await page.getByText('Danger zone').count()).toBe(0);
-    await page.goto(`/o/${shop.slug}`);
+    await goInside(page, shop.slug, '');
     await page.getByRole('link', { name: 'Find a document' }).last().waitFor();
     expect(await page.getByRole('link', { name: 'Run a drill' }).count()).toBe(0);
   });
@@ -258,7 +261,7 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
   test('a dialog begins at its first field', async () => {
     const { page } = owner;
     await page.setViewportSize({ width: 1440, height: 900 });
-    await page.goto(`/o/${shop.slug}/backups?new=1`);
+    await goInside(page, shop.slug, '/backups?new=1');
     await page.getByRole('dialog').waitFor();
     await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('SELECT');
   });

@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
   test.each([' before', 'two\nlines', '100%'])('is the one that is restored: %j', async (id) => {
     const { page } = owner;
     await page.setViewportSize(phone);
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/${encoded(`${collection}/${id}`)}`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/${encoded(`${collection}/${id}`)}`);
     await page.getByRole('link', { name: 'Restore this version…' }).click();
     await page.getByRole('button', { name: 'Restore 1 document' }).click();
     await page.getByRole('heading', { name: /^Restored/ }).waitFor();
@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
   test('as long as it may be does not push the preview off a phone', async () => {
     const { page } = owner;
     const path = `${collection}/${ids.at(-1)}`;
-    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&document=${encodeURIComponent(path)}`);
+    await goInside(page, shop.slug, `/restores/new?backupId=${backupId}&document=${encodeURIComponent(path)}`);
     await page.getByRole('button', { name: 'Restore 1 document' }).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.width);
     await page.setViewportSize({ width: 1440, height: 900 });
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
 
   test('leads to what lies below it and to what it refers to', async () => {
     const { page } = owner;
-    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/${encoded(`${collection}/a%2Fb`)}`);
+    await goInside(page, shop.slug, `/backups/${backupId}/browse/${encoded(`${collection}/a%2Fb`)}`);
     await page.getByRole('link', { name: `${collection}/100%` }).click();
     await page.getByRole('heading', { name: `${collection}/100%`, level: 2 }).waitFor();
     await page.getByRole('navigation', { name: 'Below this document' }).getByRole('link', { name: 'below' }).click();
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
 
   test('and thousands of fields is drawn as far as anybody reads', async () => {
     const { page } = owner;
-    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/${encoded(`${collection}/large`)}`);
+    await goInside(page, shop.slug, `/backups/${backupId}/browse/${encoded(`${collection}/large`)}`);
     await page.getByRole('button', { name: 'Show all 3,001 fields' }).click();
     await page.getByRole('button', { name: '… Show all 10,000 characters' }).click();
     expect(await page.getByRole('rowheader').count()).toBe(3001);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addMember } from '../../server/testing/team.ts';
 import { findings } from '../testing/accessibility.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('an organization', () => {
@@ -52,7 +53,12 @@ describe.skipIf(!hasChromium)('an organization', () => {
       const expected = String(Math.round((full.reads * runsPerYear) / 12));
       await expect.poll(() => reads.getAttribute('data-monthly-reads')).toBe(expected);
     };
+    await page.getByLabel('As cron').fill('99 2 * * *');
+    await page.getByRole('button', { name: 'Save schedule' }).click();
+    const fault = page.getByText(/^Minute must/);
+    await expect.poll(() => page.getByLabel('As cron').getAttribute('aria-invalid')).toBe('true');
     await costs('0 9-15 * * 1');
+    await expect.poll(() => fault.count()).toBe(0);
     await costs('0 2 * * *');
     await costs('0 3 1 * *');
   });
@@ -78,7 +84,12 @@ describe.skipIf(!hasChromium)('an organization', () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/settings?tab=notifications`);
     await page.getByText('These addresses').click();
-    await page.getByLabel('E-mail addresses').fill('ops@example.com\nboss@example.com');
+    const addresses = page.getByLabel('E-mail addresses');
+    await addresses.fill('ops@example.com\nboss');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(/^boss: Must be an e-mail address/).waitFor();
+    expect(await addresses.getAttribute('aria-invalid')).toBe('true');
+    await addresses.fill('ops@example.com\nboss@example.com');
     await page.getByRole('checkbox', { name: 'A run that was missed' }).uncheck();
     await page.getByRole('button', { name: 'Save' }).click();
     await expect
@@ -109,8 +120,9 @@ describe.skipIf(!hasChromium)('an organization', () => {
       restores: 'Find a document',
       'restores?tab=drills': 'Choose a backup',
     };
+    await page.goto(`/o/${slug}/projects`);
     for (const [path, step] of Object.entries(steps)) {
-      await page.goto(`/o/${slug}/${path}`);
+      await goInside(page, slug, `/${path}`);
       await page.locator('main h2').first().waitFor();
       await page.locator('main').locator('a, button').filter({ hasText: step }).last().waitFor();
       expect(await findings(page), path).toEqual([]);
@@ -248,8 +260,8 @@ describe.skipIf(!hasChromium)('an organization', () => {
     await page.getByLabel('Name', { exact: true }).fill('Every hour');
     await page.getByRole('button', { name: 'Save schedule' }).click();
     await page.getByRole('navigation').or(page.locator('header')).getByText('Every hour').first().waitFor();
-    const saved = await dashboard.app.request('GET', path, shop.as);
-    expect(saved.body.data).toMatchObject({ name: 'Every hour', retentionPolicy: { last: 3, daily: 7 } });
+    const saved = async () => (await dashboard.app.request('GET', path, shop.as)).body.data;
+    await expect.poll(saved).toMatchObject({ name: 'Every hour', retentionPolicy: { last: 3, daily: 7 } });
 
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();

@@ -11,6 +11,7 @@ import { asOwner, signUp } from '../../server/testing/people.ts';
 import { addMember } from '../../server/testing/team.ts';
 import { findings } from '../testing/accessibility.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('people', () => {
@@ -127,7 +128,7 @@ describe.skipIf(!hasChromium)('people', () => {
       restores: 'Restores',
     };
     for (const [path, title] of Object.entries(pages)) {
-      await page.goto(`/o/${shop.slug}/${path}`);
+      await goInside(page, shop.slug, `/${path}`);
       await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor();
       await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
       const offers = page
@@ -136,11 +137,11 @@ describe.skipIf(!hasChromium)('people', () => {
       expect(await offers.count(), path).toBe(0);
     }
     expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
-    await page.goto(`/o/${shop.slug}/audit`);
+    await goInside(page, shop.slug, '/audit');
     await page.getByRole('heading', { name: 'The audit log is for admins and the owner' }).waitFor();
     await page.getByText(/^You are a viewer of .* \(owner\) can change that\.$/).waitFor();
     await page.getByRole('link', { name: 'Go to Overview' }).waitFor();
-    await page.goto(`/o/${shop.slug}/restores/new`);
+    await goInside(page, shop.slug, '/restores/new');
     await page.getByText(/^You are a viewer of/).waitFor();
   });
 

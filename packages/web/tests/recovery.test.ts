@@ -4,6 +4,7 @@ import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilEnded } from '../../server/testing/protected-project.ts';
 import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('what was lost comes back', () => {
@@ -74,7 +75,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await shop.documents.doc('bookings/seen').set({ status: 'paid' });
     await shop.backUp('incremental');
     await shop.documents.doc('bookings/seen').delete();
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/seen`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/bookings/seen`);
     await page.getByText('Restoring brings the document back, with 1 field.').waitFor();
     await shop.documents.doc('bookings/seen').set({ status: 'broken' });
     shop.firestore.control.addFault({ method: 'BatchGetDocuments', status: 'PERMISSION_DENIED' });
@@ -103,7 +104,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     const root = join(dashboard.app.folder, 'storage', shop.organizationId);
     for (const entry of await readdir(root, { recursive: true, withFileTypes: true }))
       if (entry.isDirectory() && entry.name === lost) await rm(join(entry.parentPath, lost), { recursive: true });
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/kept`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/bookings/kept`);
     await page.getByText('1 backup could not be read.').waitFor();
     await page.getByRole('row').filter({ hasText: 'first' }).filter({ hasText: 'second' }).waitFor();
     await dashboard.app.request('DELETE', `/api/v1/backups/${lost}`, shop.as);
@@ -118,7 +119,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await expect.poll(async () => (await read()).body.data.status).toBe('failed');
     shop.firestore.control.clearFaults();
     for (const inside of ['browse', 'compare']) {
-      await page.goto(`/o/${shop.slug}/backups/${data.id}/${inside}`);
+      await goInside(page, shop.slug, `/backups/${data.id}/${inside}`);
       await page.getByRole('heading', { name: 'This backup failed' }).waitFor();
       expect(await page.getByText('What changed from').count()).toBe(0);
       await page.getByRole('link', { name: 'Open the backup' }).click();
@@ -135,7 +136,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     shop.firestore.control.addFault({ method: 'BatchWrite', status: 'PERMISSION_DENIED' });
     const body = { backupId: data[0].id };
     const made = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
-    await page.goto(`/o/${shop.slug}/restores/${made.body.data.id}`);
+    await goInside(page, shop.slug, `/restores/${made.body.data.id}`);
     await page.getByText('The target refused our writes').waitFor();
     shop.firestore.control.clearFaults();
     const phases = page.getByRole('listitem');
@@ -158,7 +159,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     });
     shop.firestore.control.addFault({ method: 'BatchWrite', until });
     const first = (await start()).data.id as string;
-    await page.goto(`/o/${shop.slug}/restores/${first}`);
+    await goInside(page, shop.slug, `/restores/${first}`);
     await page.locator('[aria-current=step]').filter({ hasText: 'Restoring' }).waitFor();
     release();
     const times = page.getByRole('listitem').locator('time');
@@ -187,7 +188,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.keyboard.press('j');
     await page.keyboard.press('c');
     await page.waitForURL('**/compare?against=live');
-    await page.goto(`/o/${shop.slug}/backups/${backupId}`);
+    await goInside(page, shop.slug, `/backups/${backupId}`);
     await page.getByRole('link', { name: 'Restore…' }).waitFor();
     await page.keyboard.press('r');
     await page.getByText('Some collections').click();
@@ -219,7 +220,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     const document = shop.documents.doc('bookings/story');
     await document.set({ status: 'new', amount: 1 });
     await shop.backUp('incremental');
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/story`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/bookings/story`);
     await page.getByText('A backup holds this version.').waitFor();
     await page.getByText('Created with 2 fields').waitFor();
     await document.update({ status: 'paid' });
@@ -264,7 +265,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
       await shop.documents.doc('bookings/often').set(n === 2 ? { n, onlyThen: true } : { n });
       await shop.backUp('incremental');
     }
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/often`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/bookings/often`);
     const versions = page.getByRole('listitem').filter({ has: page.locator('button[aria-pressed]') });
     const says = async (place: number, words: string) => {
       await versions.nth(place).scrollIntoViewIfNeeded();
@@ -298,9 +299,9 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
       const [box, bar] = [await button.boundingBox(), await page.getByRole('navigation').last().boundingBox()];
       expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
     };
-    await page.goto(`/o/${shop.slug}/restores/${made.body.data.id}`);
+    await goInside(page, shop.slug, `/restores/${made.body.data.id}`);
     await inSight(page.getByRole('button', { name: 'Undo…' }));
-    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&documents=bikes/B-0`);
+    await goInside(page, shop.slug, `/restores/new?backupId=${backupId}&documents=bikes/B-0`);
     await inSight(page.getByRole('button', { name: 'Restore 1 document' }));
     await page.setViewportSize(desktop);
   });
@@ -308,7 +309,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
   test('documents inside a backup are ticked by keys and restored together', async () => {
     const { page } = owner;
     const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
-    await page.goto(`/o/${shop.slug}/backups/${full.body.data.at(-1).id}/browse/bikes`);
+    await goInside(page, shop.slug, `/backups/${full.body.data.at(-1).id}/browse/bikes`);
     await page.getByRole('link', { name: 'B-0', exact: true }).waitFor();
     for (const key of ['j', 'x', 'j', 'j', 'x']) await page.keyboard.press(key);
     await page.getByRole('link', { name: 'Restore 2 selected…' }).click();
@@ -321,7 +322,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
   test('inside a backup every value keeps its type', async () => {
     const { page } = owner;
     const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
-    await page.goto(`/o/${shop.slug}/backups/${full.body.data.at(-1).id}/browse`);
+    await goInside(page, shop.slug, `/backups/${full.body.data.at(-1).id}/browse`);
     await page.getByRole('link', { name: /bookings/ }).click();
     await page.getByRole('link', { name: 'BK-204418' }).click();
     await page.getByRole('row', { name: /amount 48.5 double/ }).waitFor();

@@ -53,8 +53,7 @@ describe.skipIf(!hasChromium)('whatever the role', () => {
       const { page } = await dashboard.visit(token);
       const isOwner = role === 'owner';
       const open = async (path: string) => {
-        await page.goto(`/o/${shop.slug}${path}`);
-        await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+        await goInside(page, shop.slug, path);
         await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
       };
       await open('/backups');
@@ -132,7 +131,7 @@ describe.skipIf(!hasChromium)('whatever the role', () => {
       '/settings?tab=notifications': 'Owner and admins',
     };
     for (const [path, sentence] of Object.entries(told)) {
-      await page.goto(`/o/${organization.slug}${path}`);
+      await goInside(page, organization.slug, path);
       await page.getByRole('main').getByText(sentence).waitFor();
       const offers = page
         .getByRole('main')

@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     const body = { backupId: first, documentIds: ['bookings/BK-204418'] };
     const restore = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
     await untilEnded(dashboard.app, `/api/v1/backups/restore/${restore.body.data.id}`, shop.as);
-    await page.goto(`/o/${shop.slug}/find?q=bikes`);
+    await goInside(page, shop.slug, '/find?q=bikes');
     await page.getByRole('link', { name: 'bikes/one' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Find anything' }).fill('bikes/');
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.keyboard.press('Control+Enter');
     await page.getByRole('combobox', { name: 'Find anything' }).press('Enter');
     await page.waitForURL(/settings\?tab=danger/);
-    await page.goto(`/o/${shop.slug}/find?q=trips/T-1`);
+    await goInside(page, shop.slug, '/find?q=trips/T-1');
     await page.getByRole('link', { name: 'Look for trips/T-1 in all backups' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Find anything' }).fill('trips/T-1');
@@ -97,7 +97,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
       [first, 'one'],
       [second, 'two'],
     ]) {
-      await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/bikes`);
+      await goInside(page, shop.slug, `/backups/${backupId}/browse/bikes`);
       await page.getByRole('checkbox', { name: `Pick for the basket: bikes/${name}` }).check();
     }
     await page.getByRole('button', { name: '2 documents picked' }).click();
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
       ...shop.as,
       body: { backupId: first },
     });
-    await page.goto(`/o/${shop.slug}/restores/${started.body.data.id}`);
+    await goInside(page, shop.slug, `/restores/${started.body.data.id}`);
     await page
       .getByRole('listitem')
       .filter({ hasText: 'Restoring' })
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
 
   test('a project is put back to a moment between two backups, chosen on the line of time', async () => {
     const { page } = owner;
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/time`);
     await page.getByRole('button', { name: 'Switch it on…' }).click();
     await page.getByLabel('Days to keep').fill('3');
     await page.getByRole('button', { name: 'Switch it on', exact: true }).click();
@@ -171,7 +171,12 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByText('Can be reached', { exact: true }).waitFor();
     await page.getByRole('link', { name: /^Restore to/ }).click();
     await page.getByText('Single documents').click();
-    await page.getByLabel('Paths of documents, one per line').fill('bikes/one');
+    const paths = page.getByLabel('Paths of documents, one per line');
+    await paths.fill('bikes/one\nbikes');
+    await page.getByRole('button', { name: 'Continue', exact: true }).last().click();
+    await page.getByText(/^bikes is no path of a document/).waitFor();
+    expect(await paths.inputValue()).toBe('bikes/one\nbikes');
+    await paths.fill('bikes/one');
     for (let step = 0; step < 3; step++)
       await page.getByRole('button', { name: 'Continue', exact: true }).last().click();
     await page.getByRole('row', { name: /gear "lost" string "good" string/ }).waitFor();
@@ -186,7 +191,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     for (const path of [...below, 'shops/south/bays/1']) await shop.documents.doc(path).set({ n: 1 });
     const backupId = await shop.backUp();
     for (const path of [...below, 'shops/south/bays/1']) await shop.documents.doc(path).delete();
-    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&document=shops%2Fnorth&step=which`);
+    await goInside(page, shop.slug, `/restores/new?backupId=${backupId}&document=shops%2Fnorth&step=which`);
     await page.getByLabel(/^And everything below them/).check();
     for (let step = 0; step < 3; step++)
       await page.getByRole('button', { name: 'Continue', exact: true }).last().click();
@@ -219,7 +224,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
 
   test('what was captured can be reached after capture was switched off', async () => {
     const { page } = owner;
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/time`);
     await page.getByRole('button', { name: 'Switch it off' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
     await page.getByText(/^Capture is off\. Shop can still be put back/).waitFor();
@@ -252,7 +257,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
       ]),
     );
     const inside = new Date(Date.parse(coveredFrom) + 4000).toISOString();
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time?at=${inside}`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/time?at=${inside}`);
     await page.getByText('Nobody listened.').waitFor();
     const goBack = page.getByRole('group', { name: 'Go back to' });
     expect(await page.getByRole('link', { name: /^Restore to/ }).count()).toBe(0);

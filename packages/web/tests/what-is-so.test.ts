@@ -59,11 +59,11 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     expect(await page.getByRole('radio', { name: /^Only what is missing/ }).isChecked()).toBe(true);
     await page.getByText('Then this restore can be undone.').waitFor();
     await page.getByRole('complementary').getByText('Staging', { exact: true }).waitFor();
-    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&step=how`);
+    await goInside(page, shop.slug, `/restores/new?backupId=${backupId}&step=how`);
     await page.getByText('Every collection in it becomes exactly what it was.').waitFor();
     // What the questions cannot ask is not offered as if they did.
     const narrow = await restore({ collections: ['bikes'], options: { dryRun: true, includeSubcollections: false } });
-    await page.goto(`/o/${shop.slug}/restores/${narrow.id}`);
+    await goInside(page, shop.slug, `/restores/${narrow.id}`);
     await page.getByRole('heading', { name: /^Dry run/ }).waitFor();
     expect(await page.getByRole('link', { name: 'Do it for real…' }).count()).toBe(0);
   });
@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
   test('a database whose id is not known is not overwritten: there is nothing that could be typed', async () => {
     const { page } = owner;
     await page.route(/\/api\/v1\/projects\?/, (route) => route.fulfill({ status: 503, json: {} }));
-    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&collections=bikes&step=confirm`);
+    await goInside(page, shop.slug, `/restores/new?backupId=${backupId}&collections=bikes&step=confirm`);
     const button = page.getByRole('button', { name: /^Restore \d+ documents?$/ });
     await button.waitFor();
     expect(await button.isDisabled()).toBe(true);
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
   test('an undo is not promised once its safety backup is gone', async () => {
     const { page } = owner;
     const done = await restore({ collections: ['bikes'] });
-    await page.goto(`/o/${shop.slug}/restores/${done.id}`);
+    await goInside(page, shop.slug, `/restores/${done.id}`);
     await page.getByRole('heading', { name: 'You can undo this' }).waitFor();
     const removed = await request('DELETE', `/backups/${done.safetyBackupId}`);
     expect(removed.status).toBe(200);
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
 
   test('the path in the box is the one that was looked for, also after Back', async () => {
     const { page } = owner;
-    await page.goto(`/o/${shop.slug}/find?project=${shop.projectId}&q=bikes/B-1`);
+    await goInside(page, shop.slug, `/find?project=${shop.projectId}&q=bikes/B-1`);
     const box = page.getByRole('textbox', { name: 'Path' });
     await page.getByRole('link', { name: 'bikes/B-1' }).waitFor();
     await box.fill('bikes/B-2');
@@ -132,18 +132,18 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const body = { projectId: shop.projectId, excludeCollections: ['drafts'], includeSubcollections: false };
     const part = await request('POST', '/backups', body);
     await untilEnded(dashboard.app, `/api/v1/backups/${part.body.data.id}`, shop.as);
-    await page.goto(`/o/${shop.slug}/backups/${part.body.data.id}`);
+    await goInside(page, shop.slug, `/backups/${part.body.data.id}`);
     await page.getByText('All but drafts, without subcollections').waitFor();
 
     const whole = await request('POST', '/backups', { projectId: former });
     await untilEnded(dashboard.app, `/api/v1/backups/${whole.body.data.id}`, shop.as);
     await request('DELETE', `/projects/${former}`);
-    await page.goto(`/o/${shop.slug}/backups/${whole.body.data.id}`);
+    await goInside(page, shop.slug, `/backups/${whole.body.data.id}`);
     await page.getByText('A former project').first().waitFor();
-    await page.goto(`/o/${shop.slug}/restores/new?backupId=${whole.body.data.id}&step=what`);
+    await goInside(page, shop.slug, `/restores/new?backupId=${whole.body.data.id}&step=what`);
     const chosen = page.getByLabel('Project').locator('option:checked');
     await expect.poll(() => chosen.textContent()).toBe('A former project');
-    await page.goto(`/o/${shop.slug}/backups?project=${former}`);
+    await goInside(page, shop.slug, `/backups?project=${former}`);
     await expect.poll(() => page.getByLabel('Project').locator('option:checked').textContent()).toBe(former);
   });
 
@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     await page.getByText('Gap on 12 Nov 2025, 10:00:00 to 14 Nov 2025, 09:30:00').waitFor();
     await page.goto(`/o/${shop.slug}`);
     await page.getByText('until 16 Nov 2025 09:00, 1 gap').waitFor();
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bikes/B-1`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/bikes/B-1`);
     await page.getByText('From 10 Nov 2025 08:00:00 to 16 Nov 2025 09:00:00 every change was captured').waitFor();
     await page.unrouteAll({ behavior: 'wait' });
   });
@@ -241,7 +241,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const { id } = made.body.data;
     const run = await request('POST', `/schedules/${id}/run`);
     await untilEnded(dashboard.app, `/api/v1/backups/${run.body.data.id}`, shop.as);
-    await page.goto(`/o/${shop.slug}/schedules/${id}`);
+    await goInside(page, shop.slug, `/schedules/${id}`);
     await page.getByText('Also to Second. Without drafts. Kept for 30 days.').waitFor();
     const runs = page.locator('section', { has: page.getByRole('heading', { name: 'Next runs' }) });
     await runs.getByRole('listitem').first().waitFor();
@@ -252,10 +252,19 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
 
   test('what is opened from the palette is what was typed, however fast', async () => {
     const { page } = owner;
+    const typed = Promise.withResolvers<void>();
+    await page.route('**/assets/palette-*', async (route) => {
+      await typed.promise;
+      await route.continue();
+    });
     await page.goto(`/o/${shop.slug}/restores`);
     await page.getByRole('heading', { name: 'Restores', level: 1 }).waitFor();
-    await page.keyboard.press('Control+k');
+    // Neither the page nor a form gets what is typed before the field is there.
     const box = page.getByRole('combobox', { name: 'Find anything' });
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('gschedulers');
+    typed.resolve();
+    await expect.poll(() => box.inputValue()).toBe('gschedulers');
     await box.fill('schedules');
     await box.press('Enter');
     await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
@@ -310,7 +319,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const { page } = owner;
     await shop.documents.doc('bikes/B-1').set({ n: 200 });
     const collections = encodeURIComponent('drafts\nbikes');
-    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&collections=${collections}&step=confirm`);
+    await goInside(page, shop.slug, `/restores/new?backupId=${backupId}&collections=${collections}&step=confirm`);
     await page.getByText('bikes/B-1').first().waitFor();
   });
 
@@ -361,7 +370,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
 
   test('the documents of a collection fill the screen and no more, with the reminder above them', async () => {
     const { page } = owner;
-    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/bikes`);
+    await goInside(page, shop.slug, `/backups/${backupId}/browse/bikes`);
     await page.getByRole('region', { name: /recovery kit/i }).waitFor();
     await page.getByRole('link', { name: 'B-1' }).first().waitFor();
     const beyond = () => page.evaluate<number>('document.documentElement.scrollHeight - window.innerHeight');

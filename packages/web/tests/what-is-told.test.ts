@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     const { page } = owner;
     await shop.documents.doc('odd/turned').set({ '\u202Eoverride': 'a\u202Eb' });
     await shop.backUp();
-    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/odd/turned`);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/odd/turned`);
     await page.getByRole('row', { name: /U\+202E ?override/ }).waitFor();
     // The moment is what tells backups apart, and the column is narrow.
     const inside = page.getByRole('combobox', { name: 'Inside this backup' }).locator('option').first();
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     const { page } = owner;
     const backupId = await shop.backUp();
     await shop.documents.doc('riders/new').set({ n: 1 });
-    await page.goto(`/o/${shop.slug}/backups/${backupId}/compare?against=live&collection=bikes`);
+    await goInside(page, shop.slug, `/backups/${backupId}/compare?against=live&collection=bikes`);
     await page.getByRole('heading', { name: 'Nothing differs in bikes.' }).waitFor();
     await page.getByRole('button', { name: 'Clear filters: Collection' }).click();
     const path = page.getByRole('link', { name: 'riders/new' });

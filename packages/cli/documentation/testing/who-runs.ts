@@ -1,6 +1,7 @@
 const trials = 'packages/cli/documentation/trials.test.ts';
 const commandLine = 'packages/cli/documentation/command-line.test.ts';
 const recovery = 'packages/cli/documentation/worst-day.test.ts';
+const secondReader = 'packages/cli/documentation/second-reader.test.ts';
 const pages = 'packages/cli/documentation/pages.test.ts';
 
 /** Which test runs the commands of a page: all of them, or the block of this name. */
@@ -16,6 +17,7 @@ export const blocksRunBy: Readonly<Record<string, string>> = {
   'docs/sandbox.md': pages,
   'docs/sandbox-storage.md': pages,
   'docs/identity.md': pages,
+  'docs/format.md#second-reader': secondReader,
   'docs/firebase.md': 'packages/cli/documentation/firebase.test.ts',
   'packages/contract/README.md': 'packages/server/typed-client.test.ts',
 };
@@ -38,6 +40,7 @@ export const sentencesRunBy: readonly (readonly [RegExp, string])[] = [
   [/^npx node packages\/sandbox\/(firestore|google|s3|gcs)\/main\.ts$/, pages],
   [/^npx node packages\/sandbox\/firestore\/bench\/run-query\.ts /, pages],
   [/^npx holdfast( |$)/, trials],
+  [/^holdfast local export$/, secondReader],
   [/^node check-report\.mjs /, 'packages/server/modules/restores/drills/drills.test.ts'],
   [/^promtool test rules$/, 'packages/server/modules/overview/metrics/metrics.test.ts'],
 ];

@@ -128,6 +128,15 @@ describe('a backup', () => {
     expect(await view.get('people/p033')).toBeDefined();
     expect(reads).toHaveLength(3);
     expect((await contentsOf(view)).size).toBe(60);
+    reads.length = 0;
+    const asked = [...people.keys()].flatMap((index) => [
+      `people/none${index}`,
+      `people/p${String(index).padStart(3, '0')}`,
+    ]);
+    const found = await view.getAll(asked);
+    expect(found.size).toBe(60);
+    expect(new Set(reads).size).toBe(reads.length);
+    for (const [path, bytes] of found) expect(Buffer.compare(bytes, (await view.get(path))!)).toBe(0);
   });
 });
 

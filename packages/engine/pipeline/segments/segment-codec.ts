@@ -18,11 +18,14 @@ const atOnceMax = 4;
  * work itself runs on the platform's threads; each piece needs a few times its size in memory, hence the bound.
  */
 export class SegmentCodec {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns: Turns;
+  readonly #sealTurns: Turns;
 
-  constructor(atOnce = Math.min(atOnceMax, Math.max(2, availableParallelism()))) {
-    this.#free = atOnce;
+  /** While somebody waits for an answer, sealing leaves a core to whoever works on that. */
+  constructor({ isSomebodyWaiting = () => false }: { readonly isSomebodyWaiting?: () => boolean } = {}) {
+    const atOnce = Math.min(atOnceMax, Math.max(2, availableParallelism()));
+    this.#turns = new Turns(() => atOnce);
+    this.#sealTurns = new Turns(() => (isSomebodyWaiting() ? atOnce - 1 : atOnce));
   }
 
   async seal(
@@ -31,26 +34,44 @@ export class SegmentCodec {
     context: SealContext,
     summary?: RecordSummary,
   ): Promise<SealedSegment> {
-    return await this.#inTurn(() => sealSegment(data, position, context, summary));
+    return await this.#sealTurns.run(() => this.#turns.run(() => sealSegment(data, position, context, summary)));
   }
 
   async open(bytes: Uint8Array, descriptor: SegmentDescriptor, context: SealContext): Promise<OpenedSegment> {
-    return await this.#inTurn(() => openSegment(bytes, descriptor, context));
+    return await this.#turns.run(() => openSegment(bytes, descriptor, context));
   }
 
   async openIndex(bytes: Uint8Array, descriptor: SegmentDescriptor, context: SealContext): Promise<Uint8Array> {
-    return await this.#inTurn(() => openSegmentIndex(bytes, descriptor, context));
+    return await this.#turns.run(() => openSegmentIndex(bytes, descriptor, context));
+  }
+}
+
+/** Lets so many at a time have their turn, in the order in which they came. */
+class Turns {
+  readonly #atOnce: () => number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(atOnce: () => number) {
+    this.#atOnce = atOnce;
   }
 
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#free > 0) this.#free -= 1;
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const mayBegin = this.#waiting.length === 0 && this.#running < this.#atOnce();
+    if (mayBegin) this.#running += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      if (next !== undefined) next();
-      else this.#free += 1;
+      this.#running -= 1;
+      this.#letIn();
+    }
+  }
+
+  #letIn(): void {
+    while (this.#waiting.length > 0 && this.#running < this.#atOnce()) {
+      this.#running += 1;
+      this.#waiting.shift()?.();
     }
   }
 }

@@ -1,6 +1,8 @@
 import type { ManifestBody } from '../../format/manifest-body.ts';
+import { documentsScope } from '../../ports/document-source.ts';
 import { type Instant, instantFromParts } from '../../ports/instant.ts';
 import { type RecordBatch, recordHeaderBytes } from '../../ports/record.ts';
+import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import { type Layer, loadSegment } from './layer.ts';
 import { firstNotBelow, mergeLayers, type Run } from './merge-layers.ts';
@@ -122,6 +124,14 @@ export class View {
       }
     }
     return undefined;
+  }
+
+  /** The bytes of those of several documents that there are: a segment that holds many of them is read once. */
+  async getAll(paths: readonly string[], options: ViewReadOptions = {}): Promise<Map<string, Uint8Array>> {
+    const found = new Map<string, Uint8Array>();
+    for await (const batch of this.records({ scope: documentsScope(paths) }, options))
+      for (const { path, body } of readRecords(batch, this.database)) found.set(path, new Uint8Array(body));
+    return found;
   }
 }
 

@@ -1,6 +1,7 @@
 export type { ServiceAccountKey } from '../../google/assertion.ts';
 export { documentContent } from './apply/document-content.ts';
 export { rampedSeconds } from './apply/governor.ts';
+export { moveDocument } from './apply/move-document.ts';
 export { FirestoreTarget } from './apply/target.ts';
 export { FirestoreAuthUsers } from './auth/auth-users.ts';
 export { isRedacted } from './auth/redaction.ts';

@@ -5,7 +5,7 @@
 
 import { minuteMs } from '../../time/durations.ts';
 import { RestError } from './transport/json-error.ts';
-import { GrpcError, grpcCode, mayPass } from './transport/status.ts';
+import { GrpcError, grpcCode, isTransient } from './transport/status.ts';
 
 const answerTimeoutMsDefault = 15_000;
 /** Servers end long queries themselves; a silent one is given up and continued elsewhere. */
@@ -44,7 +44,7 @@ export class RestOffer {
   survives(error: unknown, inARow: number): boolean {
     if (error instanceof RestError) this.#isProven = true;
     // A refusal that is none of REST's doing is told by gRPC as well, which is asked next.
-    const isPassing = mayPass(error) || (error instanceof GrpcError && error.code === grpcCode.UNAUTHENTICATED);
+    const isPassing = isTransient(error) || (error instanceof GrpcError && error.code === grpcCode.UNAUTHENTICATED);
     if (!this.#isProven || !isPassing || inARow >= fruitlessMax) this.#isGivenUp = true;
     return !this.#isGivenUp;
   }

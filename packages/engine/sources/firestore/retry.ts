@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError, noteGoingOn, noteWaiting } from '../../ports/index.ts';
 import { sourceFailure } from './failures.ts';
-import { GrpcError, grpcCode, mayPass } from './transport/status.ts';
+import { GrpcError, grpcCode, isTransient } from './transport/status.ts';
 
 export interface RetryOptions {
   /** Failures in a row, without a single message in between, until the error is given up to the caller. */
@@ -42,7 +42,7 @@ export class Retrier {
       this.#renewCredentials();
       return;
     }
-    if (!mayPass(error)) throw error;
+    if (!isTransient(error)) throw error;
     this.#failures += 1;
     if (this.#failures >= this.#options.attemptsMax) throw error;
     noteWaiting(sourceFailure(error));

@@ -2,10 +2,11 @@ import type { AuditAction } from '@holdfast/contract';
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Ids } from '../../platform/ids.ts';
+import { oneLine } from '../../platform/one-line.ts';
 import type { Caller, Principal, RequestOrigin } from '../../platform/principal.ts';
 import { appendRow } from './audit-store.ts';
 import type { AuditContent } from './chain-hash.ts';
-import { storableDetails, storableLine } from './storable.ts';
+import { storableDetails } from './storable.ts';
 
 export interface AuditEntry {
   organizationId: string;
@@ -82,9 +83,9 @@ export class AuditLog {
       actorId: actor.id,
       actorEmail: actor.email,
       resourceType: resource.type,
-      resourceId: resource.id === null ? null : storableLine(resource.id, 256),
+      resourceId: resource.id === null ? null : oneLine(resource.id, 256),
       ip: origin?.ip ?? null,
-      userAgent: origin?.userAgent ? storableLine(origin.userAgent, 500) : null,
+      userAgent: origin?.userAgent ? oneLine(origin.userAgent, 500) : null,
       location: this.#locate(origin?.ip ?? null),
       requestId: origin?.requestId ?? null,
       details: storableDetails(entry.details ?? {}),

@@ -18,11 +18,3 @@ function storable(value: unknown): unknown {
 function storableText(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
-
-/** One line of text of at most `lengthMax` characters; control characters become spaces. */
-export function storableLine(text: string, lengthMax: number): string {
-  return text
-    .slice(0, lengthMax)
-    .replace(/\p{Cc}/gu, ' ')
-    .toWellFormed();
-}

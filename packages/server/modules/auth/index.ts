@@ -1,4 +1,4 @@
-import { asksGoogle } from '../../config.ts';
+import { asksGoogle, keepsConsent } from '../../config.ts';
 import type { Authenticator } from '../../http/authentication.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -141,5 +141,6 @@ export async function rotateSigningKey(platform: Platform): Promise<void> {
 function createProvider({ config, clock, log }: Platform): IdentityProvider | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
   if (!issuer || !clientId || !clientSecret) return undefined;
-  return new IdentityProvider({ issuer, clientId, clientSecret, isGoogle: asksGoogle(config) }, clock, log);
+  const kind = { isGoogle: asksGoogle(config), keepsConsent: keepsConsent(config) };
+  return new IdentityProvider({ issuer, clientId, clientSecret, ...kind }, clock, log);
 }

@@ -1,3 +1,4 @@
+import type { Transaction } from '../../platform/database/database.ts';
 import { hourMs, secondMs } from '../../platform/durations.ts';
 import type { JobDefinition, JobHandler } from '../../platform/queue.ts';
 import { sideWork } from '../jobs/index.ts';
@@ -25,7 +26,7 @@ import { runMerge } from './run/merge-backup.job.ts';
 import { runPlan } from './run/plan-backup.job.ts';
 import { removeLeftovers, requeueLostBackups } from './run/requeue-lost-work.ts';
 import { runRangeWork } from './run/run-range.job.ts';
-import { type Overwritten, startSafetyBackup } from './run/safety-backup.ts';
+import { type Overwritten, startSafetyBackup, stopSafetyBackup } from './run/safety-backup.ts';
 import { purgeObjects, purgeObjectsJob } from './storage/purge-objects.ts';
 import { removeObjects } from './storage/remove-objects.ts';
 import { UnknownBackups } from './storage/unknown-backups.ts';
@@ -65,7 +66,7 @@ export { noteStandstill } from './run/backup-turn-store.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
 export { lookForBackup } from './storage/prove-copy.ts';
-export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
+export { nextLook, purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
 export { baseStore, hasBaseSql, type WholeBackup } from './summaries/base-store.ts';
 export { type MeasuredBackup, measuresStore } from './summaries/measures-store.ts';
@@ -109,6 +110,10 @@ export interface BackupsModule extends Module {
   ): Promise<OpenedChain>;
   /** Saves what a restore is about to overwrite; returns the id of the backup to wait for. */
   startSafetyBackup(organizationId: string, target: ProjectRow, restore: Overwritten): Promise<string>;
+  stopSafetyBackup(
+    transaction: Transaction,
+    restore: { organizationId: string; id: string; safetyBackupId: string | null },
+  ): Promise<void>;
 }
 
 export function createBackupsModule(context: BackupsContext): BackupsModule {
@@ -123,6 +128,7 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
     openChainOf: (organizationId, backupId, signal, options) =>
       openChainOf(context, organizationId, backupId, signal, options),
     startSafetyBackup: (organizationId, target, restore) => startSafetyBackup(context, organizationId, target, restore),
+    stopSafetyBackup: (transaction, restore) => stopSafetyBackup(context, transaction, restore),
     workers: [
       worker(planBackupJob, 2, (job) => runPlan(context, job)),
       worker(runRangeJob, atOnce, (job) => runRangeWork(context, job)),

@@ -62,6 +62,7 @@ export async function deleteBackupsOfSchedule(
   const gone = new Set<string>();
   // Newest first: what builds on another goes before it.
   for (const row of all.filter(({ scheduleId }) => scheduleId === schedule.id)) {
+    if (row.legalHold) requireFree(context, row);
     if (row.status === 'pending' || row.status === 'running') {
       await cancelBackup(context, transaction, row);
       await removeRow(context, transaction, { ...row, status: 'cancelled' });

@@ -1,4 +1,5 @@
 import { type Backup, type WarningCode, warningCodes } from '@holdfast/contract';
+import { oneLine } from '../../platform/one-line.ts';
 
 /** Warnings are kept as texts, in rows and manifests alike, with their code in front. */
 export function warning(code: WarningCode, message: string): string {
@@ -7,8 +8,9 @@ export function warning(code: WarningCode, message: string): string {
 
 /** Texts from before there were codes are shown as notes. */
 export function presentWarning(text: string): Backup['warnings'][number] {
-  const [, code, message] = /^([A-Z_]+): ([\s\S]*)$/.exec(text) ?? [];
-  return isCode(code) ? { code, message: message ?? '' } : { code: 'NOTE', message: text };
+  const line = oneLine(text, 2000);
+  const [, code, message] = /^([A-Z_]+): ([\s\S]*)$/.exec(line) ?? [];
+  return isCode(code) ? { code, message: message ?? '' } : { code: 'NOTE', message: line };
 }
 
 function isCode(code: string | undefined): code is WarningCode {

@@ -54,8 +54,8 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
     if (job.signal.aborted) throw error;
     if (reason instanceof PutOff) throw reason;
     const failures = run.countFailure ? await run.countFailure() : job.attempt;
-    const mayPass = isTransient(reason) || (isRefusedKey(reason) && failures === 1);
-    const isFinal = !mayPass || failures >= platform.config.JOB_ATTEMPTS;
+    const isWorthAnotherTry = isTransient(reason) || (isRefusedKey(reason) && failures === 1);
+    const isFinal = !isWorthAnotherTry || failures >= platform.config.JOB_ATTEMPTS;
     platform.log.warn({ err: reason, failures, isFinal, ...record }, 'a job failed');
     if (!isFinal) {
       await look?.(sentenceOf(reason)).catch(() => undefined);

@@ -26,6 +26,7 @@ export {
   activeOrganizations,
   holdOrganization,
   isActiveOrganizationSql,
+  isDefaultStorageSql,
   isTaken,
   membershipsOf,
   organizationsExist,

@@ -1,7 +1,7 @@
 import { notificationEvents, type Role } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { emailsOfAdmins, findMember } from './members/member-store.ts';
-import { findOrganization, isDefaultStorage, lockOrganization } from './organization-store.ts';
+import { findOrganization, lockOrganization } from './organization-store.ts';
 
 /** What other modules ask about organizations. */
 
@@ -23,7 +23,6 @@ export async function isActive(transaction: Transaction, organizationId: string)
 export const defaultStorage = {
   get: async (transaction: Transaction, organizationId: string): Promise<string | null> =>
     (await findOrganization(transaction, organizationId))?.defaultStorageId ?? null,
-  isAny: isDefaultStorage,
 };
 
 interface Recipients {

@@ -164,6 +164,11 @@ export function isActiveOrganizationSql(column: string): string {
   return `exists (select 1 from organizations o where o.id = ${column} and o.deleted_at is null)`;
 }
 
+/** The same for a destination: it is the default of an organization that is not deleted. */
+export function isDefaultStorageSql(column: string): string {
+  return `exists (select 1 from organizations o where o.default_storage_id = ${column} and o.deleted_at is null)`;
+}
+
 /** From now on its keys are nobody's any more. */
 export async function rememberPurged({ orm }: Transaction, id: string, purgedAt: Date): Promise<void> {
   await orm.insert(purgedOrganizations).values({ id, purgedAt }).onConflictDoNothing();
@@ -233,16 +238,6 @@ export async function activeOrganizations({ orm }: Transaction, ids: readonly st
 }
 
 /** Whether backups of some organization go to one of these destinations when they name none. */
-export async function isDefaultStorage({ orm }: Transaction, destinationIds: readonly string[]): Promise<boolean> {
-  if (destinationIds.length === 0) return false;
-  const rows = await orm
-    .select({ id: organizations.id })
-    .from(organizations)
-    .where(and(inArray(organizations.defaultStorageId, [...destinationIds]), isNull(organizations.deletedAt)))
-    .limit(1);
-  return rows.length > 0;
-}
-
 /** Ids of those that are not deleted, in their order; needs a system transaction. */
 export async function activeIdsAfter({ orm }: Transaction, after: string, limit: number): Promise<string[]> {
   const rows = await orm

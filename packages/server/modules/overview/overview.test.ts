@@ -122,6 +122,15 @@ test('a backup is as old as its data: neither the time it took nor a merge of ol
     return verdict();
   });
   expect(late).toEqual(['at_risk', 'late']);
+  // A merge is made last and holds what was long ago: what a project has is what its newest data has.
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query(
+      `update backups set document_count = 7, snapshot_time = '2020-01-01T00:00:00.000000Z' where type = 'synthetic'`,
+    ),
+  );
+  const merged = (await bench.get(`/projects/${bench.shop.projectId}`)).statistics;
+  expect(merged.documentCount).toBe(told.newestBackup.documentCount);
+  expect(Date.parse(merged.lastBackupAt)).toBe(Date.parse(told.newestBackup.completedAt));
   await call('DELETE', `/schedules/${created.body.data.id}`);
 });
 

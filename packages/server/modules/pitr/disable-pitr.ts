@@ -6,9 +6,11 @@ import { requireMayDeleteBackups } from '../../platform/rights.ts';
 import { baseStore } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { PitrContext } from './context.ts';
+import { coverageOfLog } from './coverage.ts';
 import { removeLogJob } from './jobs.ts';
-import { pitrSwitched } from './pitr-events.ts';
+import { pitrSwitched, type ToldPitr } from './pitr-events.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
+import { noPitr, presentSummary } from './present-pitr.ts';
 
 /** Capture ends within seconds; what was captured stays for its days unless it is to go. */
 export async function disablePitr(
@@ -26,7 +28,9 @@ export async function disablePitr(
     if (!row || (!row.enabled && !deleteLog))
       throw new Problem('INVALID_STATE', 'Point-in-time recovery is not switched on.', { details: {} });
     if (deleteLog) await requireUnread(context, transaction, row);
-    if (row.enabled) await stopCapture(context, transaction, project, row);
+    const off = { ...row, enabled: false };
+    const told = deleteLog ? noPitr : presentSummary(off, await coverageOfLog(transaction, off), platform.clock.now());
+    if (row.enabled) await stopCapture(context, transaction, project, row, told);
     if (deleteLog) await deleteLogOf(context, transaction, row);
     await audit.noteCaller(transaction, caller, {
       action: 'pitr.disabled',
@@ -52,6 +56,7 @@ async function stopCapture(
   transaction: Transaction,
   project: ProjectRow,
   row: LogRow,
+  told: ToldPitr,
 ): Promise<void> {
   const { clock, outbox } = context.backups.platform;
   await pitrStore.update(transaction, row.organizationId, row.projectId, {
@@ -59,7 +64,6 @@ async function stopCapture(
     error: null,
     updatedAt: clock.now(),
   });
-  const told = { enabled: false, status: 'stopped', coveredFrom: null, coveredTo: null };
   await outbox.emit(transaction, pitrSwitched('pitr.disabled', project, told));
 }
 
@@ -92,6 +96,6 @@ export async function removeOriginals(
 export async function endPitrOf(context: PitrContext, transaction: Transaction, project: ProjectRow): Promise<void> {
   const row = await pitrStore.lock(transaction, project.organizationId, project.id);
   if (!row) return;
-  if (row.enabled) await stopCapture(context, transaction, project, row);
+  if (row.enabled) await stopCapture(context, transaction, project, row, noPitr);
   await deleteLogOf(context, transaction, row);
 }

@@ -9,9 +9,11 @@ import { admitBackups, backupStore, destinationsOf } from '../backups/index.ts';
 import { toProblem } from '../job-error.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { PitrContext } from './context.ts';
+import { coverageOfLog } from './coverage.ts';
 import { deleteLogOf } from './disable-pitr.ts';
 import { pitrSwitched } from './pitr-events.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
+import { presentSummary } from './present-pitr.ts';
 
 type Request = NonNullable<BodyOf<Operations['enablePitr']>>;
 
@@ -45,7 +47,7 @@ export async function enablePitr(
     if (known) requireMayShorten(caller, known, { ...start, retentionDays });
     const begun = await beginLog(context, transaction, row, known, { ...start, storageDestinationId, retentionDays });
     await requestBase(context, transaction, row, begun);
-    const told = { enabled: true, status: 'starting', coveredFrom: null, coveredTo: null };
+    const told = presentSummary(begun, await coverageOfLog(transaction, begun), platform.clock.now());
     await platform.outbox.emit(transaction, pitrSwitched('pitr.enabled', row, told));
     await context.backups.audit.noteCaller(transaction, caller, {
       action: 'pitr.enabled',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { hourSeconds } from '../../platform/durations.ts';
+import { daySeconds, hourSeconds } from '../../platform/durations.ts';
 import { defineJob } from '../../platform/queue.ts';
-import { purgeLogsJob } from './storage/purge-logs.ts';
+import type { StoreOpener } from '../storage/index.ts';
 
 const ofProject = z.strictObject({ organizationId: z.string(), projectId: z.string() });
 
@@ -26,5 +26,22 @@ export const reconcileJob = defineJob({
   exclusive: true,
   perOrganizationMax: 1,
 });
+
+/** Removes the logs of an organization that no longer exists. The job carries all it needs, because no row is left to ask. */
+export const purgeLogsJob = defineJob({
+  name: 'organization-logs-remove',
+  schema: z.object({
+    purgedOrganizationId: z.string(),
+    destination: z.custom<Parameters<StoreOpener['open']>[0]>((value) => typeof value === 'object' && value !== null),
+    logIds: z.array(z.string()),
+    /** How often they have been looked for before. */
+    kept: z.number().default(0),
+  }),
+  retryLimit: 1000,
+  retryDelaySeconds: 10,
+  timeoutSeconds: daySeconds,
+  perOrganizationMax: 1,
+});
+export type PurgeLogs = z.infer<typeof purgeLogsJob.schema>;
 
 export const pitrJobs = [removeLogJob, reconcileJob, purgeLogsJob];

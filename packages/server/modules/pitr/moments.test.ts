@@ -165,6 +165,18 @@ describe('a restore at an instant', () => {
     expect((await restore({ pointInTime: then, collections: ['rooms'] })).documentsRestored).toBe(1);
     expect((await restore({ pointInTime: then, documentIds: ['users/x'] })).error.code).toBe('DOCUMENT_NOT_FOUND');
     expect((await restore({ pointInTime: then, collections: ['none'] })).error.code).toBe('COLLECTION_NOT_FOUND');
+    const items = [
+      { pointInTime: then, path: 'users/ada/orders/1' },
+      { pointInTime: instantOf(first), path: 'users/ada' },
+      { pointInTime: then, path: 'rooms/1' },
+    ];
+    expect(await restore({ items })).toMatchObject({ status: 'completed', documentsRestored: 3 });
+    expect(await contentsOf(bench.firestore)).toMatchObject({
+      'users/ada': { n: 1 },
+      'users/ada/orders/1': { total: 5 },
+    });
+    const missing = await restore({ items: [...items, { pointInTime: then, path: 'users/x' }] });
+    expect(missing.error.code).toBe('DOCUMENT_NOT_FOUND');
     const users = { projectId: bench.shop.projectId, pointInTime: then, options: { includeAuthUsers: true } };
     expect((await ask('POST', '/backups/restore', users)).body.error.code).toBe('VALIDATION_ERROR');
   });

@@ -11,10 +11,12 @@ export interface ToldPitr {
 }
 
 export function pitrSwitched(type: 'pitr.enabled' | 'pitr.disabled', project: ProjectRow, pitr: ToldPitr): OutboxEvent {
+  const { enabled, status, coveredFrom, coveredTo } = pitr;
+  const told = { enabled, status, coveredFrom, coveredTo };
   return {
     organizationId: project.organizationId,
     type,
-    payload: { data: { project: presentProjectSummary(project), pitr }, filter: { projectId: project.id } },
+    payload: { data: { project: presentProjectSummary(project), pitr: told }, filter: { projectId: project.id } },
   };
 }
 

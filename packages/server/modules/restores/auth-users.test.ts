@@ -1,3 +1,6 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import {
   type AuthUser,
   type FirestoreSandbox,
@@ -14,6 +17,9 @@ let google: GoogleSandbox;
 let firestore: FirestoreSandbox;
 let app: TestApp;
 let as: { token: string; organizationId: string };
+let wire: Server;
+/** How many answers to imports are lost on the way back, from now on. */
+let lost = 0;
 
 const people: AuthUser[] = [
   {
@@ -29,6 +35,8 @@ const people: AuthUser[] = [
 /** Somebody else has her address there. */
 const squatter: AuthUser = { localId: 'squatter', email: 'ada@example.com' };
 
+const masses = Array.from({ length: 1200 }, (_, index) => ({ localId: `u${index}`, email: `u${index}@example.com` }));
+
 beforeAll(async () => {
   google = await startGoogleSandbox({
     projects: [
@@ -40,13 +48,32 @@ beforeAll(async () => {
       { projectId: 'some', databases: [{ databaseId: '(default)' }], users: people.slice(1) },
       { projectId: 'crowd', databases: [{ databaseId: '(default)' }] },
       { projectId: 'empty', databases: [{ databaseId: '(default)' }] },
+      { projectId: 'masses', databases: [{ databaseId: '(default)' }], users: masses },
+      { projectId: 'silent', databases: [{ databaseId: '(default)' }] },
       { projectId: 'many', databases: [{ databaseId: '(default)' }] },
     ],
   });
   firestore = await startFirestoreSandbox();
+  wire = createServer(async (incoming, answer) => {
+    const { method = '', url = '', headers } = incoming;
+    const body = method === 'POST' ? await text(incoming) : null;
+    const authorization = headers.authorization ?? '';
+    const reply = await fetch(new URL(url, google.endpoints.identitytoolkit), {
+      method,
+      body,
+      headers: { authorization, 'content-type': 'application/json' },
+    });
+    const told = await reply.text();
+    if (url.includes('accounts:batchCreate') && lost-- > 0) return void incoming.socket.destroy();
+    answer.writeHead(reply.status, { 'content-type': 'application/json' }).end(told);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => wire.once('listening', resolve));
+  const identitytoolkit = `http://127.0.0.1:${(wire.address() as AddressInfo).port}`;
+  const endpoints = { ...google.endpoints, identitytoolkit, firestore: `http://${firestore.address}` };
   app = await startTestApp({
-    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, firestore: `http://${firestore.address}` }),
+    GOOGLE_API_ENDPOINTS: JSON.stringify(endpoints),
     JOB_ATTEMPTS: '1',
+    SOURCE_RETRY_ATTEMPTS: '2',
   });
   const owner = await signUp(app, 'owner@example.com');
   as = { token: owner.token, organizationId: await foundOrganization(app, owner) };
@@ -54,6 +81,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
+  wire.close();
   await firestore.stop();
   await google.stop();
 });
@@ -133,13 +161,9 @@ test('a dry run counts the accounts that would be written: one that is there is 
 });
 
 test('a restore that stops among its accounts writes no more of them, and says how many nobody can take back', async () => {
-  const accounts = Array.from({ length: 1200 }, (_, index) => ({
-    localId: `u${index}`,
-    email: `u${index}@example.com`,
-  }));
   const [crowd, empty] = [await connect('crowd'), await connect('empty')];
   const written = google.control.state.projects.get('empty')!.users;
-  for (const account of accounts) google.control.state.projects.get('crowd')!.users.set(`/${account.localId}`, account);
+  for (const account of masses) google.control.state.projects.get('crowd')!.users.set(`/${account.localId}`, account);
   const { id: backupId } = await post('/backups', { projectId: crowd.id, includeAuthUsers: true });
   expect(await untilEnded(app, `/api/v1/backups/${backupId}`, as)).toMatchObject({ status: 'completed' });
   onTestFinished(() => google.control.setFaults([]));
@@ -150,20 +174,47 @@ test('a restore that stops among its accounts writes no more of them, and says h
     await expect.poll(() => written.size).toBeGreaterThan(0);
     await stop(id);
     const stopped = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
-    expect(written.size).toBeLessThan(accounts.length);
+    expect(written.size).toBeLessThan(masses.length);
     const irreversibleReasons = [{ reason: expect.stringMatching(/accounts/), count: written.size }];
     expect(stopped).toMatchObject({ irreversibleReasons });
     google.control.setFaults([]);
     await post(`/backups/restore/${id}/resume`, {});
     const done = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
-    expect(done).toMatchObject({ status: 'completed', irreversibleReasons: [{ count: accounts.length }] });
-    expect(written.size).toBe(accounts.length);
+    expect(done).toMatchObject({ status: 'completed', irreversibleReasons: [{ count: masses.length }] });
+    expect(written.size).toBe(masses.length);
     return stopped.status;
   };
   expect(await stopAmongThem((id) => post(`/backups/restore/${id}/cancel`, {}))).toBe('cancelled');
   const refuse = () => google.control.setFaults([{ kind: 'permission_denied', path: 'accounts:batchCreate' }]);
   expect(await stopAmongThem(refuse)).toBe('failed');
 });
+
+test('accounts of whose writing nobody heard are counted among those that nobody can take back', async () => {
+  const [crowded, silent] = [await connect('masses'), await connect('silent')];
+  const { id: backupId } = await post('/backups', { projectId: crowded.id, includeAuthUsers: true });
+  expect(await untilEnded(app, `/api/v1/backups/${backupId}`, as)).toMatchObject({ status: 'completed' });
+  const written = google.control.state.projects.get('silent')!.users;
+  const ended = (id: string) => untilEnded(app, `/api/v1/backups/restore/${id}`, as);
+  const irreversible = (count: number) => [{ reason: expect.stringMatching(/accounts/), count }];
+  for (const mergeMode of ['overwrite', 'skip_existing']) {
+    const options = { mergeMode };
+    written.clear();
+    lost = 1;
+    const { id: once } = await post('/backups/restore', { backupId, targetProjectId: silent.id, options });
+    const all = { status: 'completed', irreversibleReasons: irreversible(1200) };
+    expect(await ended(once), `${mergeMode}, one answer lost`).toMatchObject(all);
+    written.clear();
+    lost = 1000;
+    const { id } = await post('/backups/restore', { backupId, targetProjectId: silent.id, options });
+    const failed = await ended(id);
+    expect([failed.status, written.size]).toEqual(['failed', 500]);
+    expect(failed.irreversibleReasons, mergeMode).toEqual(irreversible(500));
+    lost = 0;
+    await post(`/backups/restore/${id}/resume`, {});
+    expect(await ended(id), `${mergeMode}, resumed`).toMatchObject(all);
+    expect(written.size).toBe(1200);
+  }
+}, 60_000);
 
 test('accounts of tenants are left out, and the backup says whose, or that it could not ask', async () => {
   const many = await connect('many');

@@ -8,7 +8,7 @@ import { projectStore } from '../projects/index.ts';
 import { restoreSubject } from './audit-details.ts';
 import type { RestoresContext } from './context.ts';
 import { rangeStore } from './ranges/range-store.ts';
-import { emitRestoreEvent } from './restore-events.ts';
+import { restoreEvent } from './restore-events.ts';
 import { nextEpoch, type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
 import { irreversibleSoFar } from './run/irreversible.ts';
@@ -45,6 +45,7 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
           }),
     });
     if (!isHeld && row.status === 'running') await tellCancelled(context, transaction, changed);
+    if (!isHeld) await context.backups.stopSafetyBackup(transaction, changed);
     const resource = { type: 'restore', id: restoreId };
     await context.audit.noteCaller(transaction, caller, {
       action: 'restore.cancelled',
@@ -76,7 +77,7 @@ async function tellCancelled(context: RestoresContext, transaction: Transaction,
   const target = await projectStore.findKept(transaction, organizationId, targetProjectId);
   if (row.dryRun || !organization || !project || !target) return;
   const facts = { row, project, target, organization: { id: organization.id, name: organization.name } };
-  await emitRestoreEvent(context.platform.outbox, transaction, 'restore.failed', facts);
+  await context.platform.outbox.emit(transaction, restoreEvent('restore.failed', facts));
 }
 
 async function untilEnded({ platform }: RestoresContext, organizationId: string, restoreId: string): Promise<void> {

@@ -11,7 +11,7 @@ export interface Moments {
 }
 
 export interface RestoresContext extends BackupsContext {
-  backups: Pick<BackupsModule, 'openChainOf' | 'startSafetyBackup'>;
+  backups: Pick<BackupsModule, 'openChainOf' | 'startSafetyBackup' | 'stopSafetyBackup'>;
   moments: Moments;
   /** Signs a report so that anyone can check it against the published keys. */
   sign(payload: object): Promise<string>;

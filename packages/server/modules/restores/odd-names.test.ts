@@ -34,6 +34,19 @@ test('names that hold a null character are backed up, restored and taken back li
   expect(await found()).toEqual(changed);
 });
 
+test('what names say in a message of a failure or a warning stays on one line, as the contract has it', async () => {
+  const path = 'c/a\nb\0';
+  await bench.firestore.doc(path).set({ mine: 'x'.repeat(600_000) });
+  const { warnings } = await bench.run({ collections: ['c', 'no\nsuch'] });
+  expect(warnings).toMatchObject([{ code: 'COLLECTION_NOT_FOUND', message: expect.stringContaining('no such') }]);
+  const backupId = await bench.backUp({ collections: ['c'] });
+  await bench.firestore.doc(path).set({ theirs: 'x'.repeat(600_000) });
+  const { data: started } = (await post('/backups/restore', { backupId, options: { mergeMode: 'merge' } })).body;
+  const failed = await ended(started.id);
+  expect(failed.errors.sample).toMatchObject([{ path, message: expect.stringContaining('a b ') }]);
+  expect(failed.error.message).toContain('a b ');
+});
+
 test('pages go on behind the longest paths there are', async () => {
   const long = (index: number) => `long/${String(index)}${'é'.repeat(700)}/sub/${'ü'.repeat(700)}`;
   for (let index = 0; index < 5; index++) await bench.firestore.doc(long(index)).set({ index });

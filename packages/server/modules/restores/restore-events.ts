@@ -1,5 +1,5 @@
-import type { Transaction } from '../../platform/database/database.ts';
-import type { Outbox } from '../../platform/outbox.ts';
+import type { OutboxEvent } from '../../platform/outbox.ts';
+import { tenthsBetween } from '../../platform/tenths.ts';
 import { errorInEvent } from '../backups/index.ts';
 import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
 import { durationSeconds } from './present-restore.ts';
@@ -14,14 +14,8 @@ export interface RestoreFacts {
 
 type RestoreEventName = 'restore.started' | 'restore.progress' | 'restore.completed' | 'restore.failed';
 
-export async function emitRestoreEvent(
-  outbox: Outbox,
-  transaction: Transaction,
-  type: RestoreEventName,
-  facts: RestoreFacts,
-  percent = facts.row.percent,
-): Promise<void> {
-  await outbox.emit(transaction, {
+export function restoreEvent(type: RestoreEventName, facts: RestoreFacts, percent = facts.row.percent): OutboxEvent {
+  return {
     organizationId: facts.row.organizationId,
     type,
     payload: {
@@ -29,7 +23,12 @@ export async function emitRestoreEvent(
       ...(type === 'restore.progress' ? {} : { simple: simpleData(facts) }),
       filter: { projectId: facts.row.targetProjectId, sourceProjectId: facts.row.projectId },
     },
-  });
+  };
+}
+
+/** One for each tenth that was reached behind the one that was told last. */
+export function progressEvents(facts: RestoreFacts, told: number, reached: number): OutboxEvent[] {
+  return tenthsBetween(told, reached).map((tenth) => restoreEvent('restore.progress', facts, tenth));
 }
 
 function standardData({ row, project, target, organization }: RestoreFacts, percent: number): Record<string, unknown> {

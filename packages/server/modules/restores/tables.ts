@@ -65,8 +65,16 @@ export interface Checkpoint {
    * before it did, or what was has been looked for since.
    */
   isHeard?: boolean;
-  /** Accounts, in the order of their backup: how many are settled, how many of them were written, and which were refused. */
-  users?: { settled: number; imported: number; refused: string[] };
+  /**
+   * Accounts, in the order of their backup: how many are settled, how many of them were written, and which were refused. What
+   * was asked last and not answered yet may be written too.
+   */
+  users?: {
+    settled: number;
+    imported: number;
+    refused: string[];
+    unheard?: { at: number; accounts: number };
+  };
   /** What the record counts beyond this place: whoever goes on from here counts it again. */
   ahead?: WrittenAhead | undefined;
 }

@@ -81,7 +81,7 @@ async function requireSaved(transaction: Transaction, { organizationId, safetyBa
   const saved = await backupStore.find(transaction, organizationId, safetyBackupId);
   if (saved?.status === 'completed') return;
   const why = saved
-    ? 'It wrote nothing, because what it would have overwritten could not be saved: there is nothing to undo.'
+    ? 'It wrote nothing, because what it would have overwritten was not saved: there is nothing to undo.'
     : `What this restore overwrote was saved in ${safetyBackupId}, which was deleted.`;
   throw new Problem('INVALID_STATE', why, { details: { safetyBackupId } });
 }
@@ -90,7 +90,14 @@ async function requireSaved(transaction: Transaction, { organizationId, safetyBa
 function requireAnother(former: RestoreRow, force: boolean): void {
   const isBrokenOff = former.status === 'failed' || former.status === 'cancelled';
   const hasLeft = isBrokenOff || (former.status === 'completed' && former.conflicts > 0);
-  if (hasLeft && force && !former.force) return;
-  const way = isBrokenOff ? ` Resume ${former.id}.` : '';
-  throw new Problem('INVALID_STATE', `This restore has an undo already.${way}`, { details: { undoneBy: former.id } });
+  if (hasLeft && force && (!former.force || former.undoneBy !== null)) return;
+  throw new Problem('INVALID_STATE', `This restore has an undo already.${wayOn(former, isBrokenOff)}`, {
+    details: { undoneBy: former.id },
+  });
+}
+
+/** An undo that was taken back itself is not resumed any more. */
+function wayOn({ id, undoneBy }: RestoreRow, isBrokenOff: boolean): string {
+  if (isBrokenOff) return undoneBy === null ? ` Resume ${id}.` : ' That one was taken back: undo this one with force.';
+  return undoneBy === null ? '' : ` That one was taken back by ${undoneBy}: undo that.`;
 }

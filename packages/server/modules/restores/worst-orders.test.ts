@@ -4,7 +4,7 @@ import { Firestore } from '@google-cloud/firestore';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { contentsOf } from '../../testing/firestore-contents.ts';
-import { foundOrganization } from '../../testing/people.ts';
+import { asOwner, foundOrganization } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 
 let bench: BackupBench;
@@ -198,4 +198,66 @@ test('a restore that left documents out is not resumed when its journal is gone:
   });
   expect(await bench.get(`/backups/restore/${failed.id}`)).toMatchObject({ status: 'failed', errors: { count: 2 } });
   expect(await contents()).toEqual({});
+});
+
+test('what skip_existing deletes and hears nothing of is deleted and taken back, and what somebody changed meanwhile is a conflict', async () => {
+  await fill({ 'users/ada': { n: 1 } });
+  const backupId = await bench.backUp();
+  await fill({ 'users/bob': { n: 1 }, 'users/cat': { n: 1 }, 'users/dan': { n: 1 } });
+  const gate = Promise.withResolvers<void>();
+  bench.sandbox.control.addFault({ method: 'BatchWrite', until: gate.promise, times: 1 });
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true, times: 1, skip: 1 });
+  const id = await start('', { backupId, options: { mergeMode: 'skip_existing', deleteExtra: true } });
+  await expect.poll(() => bench.sandbox.control.faultHits()[0], { timeout: 20_000 }).toBe(1);
+  await fill({ 'users/bob': { n: 2 } });
+  gate.resolve();
+  expect(await ended(id)).toMatchObject({ status: 'completed', documentsDeleted: 2, conflicts: 1 });
+  expect(await contents()).toEqual({ 'users/ada': { n: 1 }, 'users/bob': { n: 2 } });
+  expect(await run(`/${id}/undo`)).toMatchObject({ status: 'completed', conflicts: 0 });
+  expect(Object.keys(await contents())).toEqual(['users/ada', 'users/bob', 'users/cat', 'users/dan']);
+});
+
+test('documents of an imported backup of another database refer to the target, whatever lies beside them in the basket', async () => {
+  const elsewhere = await connect('somewhere-else');
+  const theirs = new Firestore({ projectId: 'somewhere-else' });
+  await theirs.doc('users/zoe').set({ friend: theirs.doc('users/ada') });
+  const path = `backups/${await bench.backUp({ projectId: elsewhere })}`;
+  await asOwner(bench.app.databaseUrl, (client) => client.query('delete from backups where id = $1', [path.slice(8)]));
+  const { projectId, destinationId: storageDestinationId } = bench.shop;
+  const file = { projectId, storageDestinationId, path, metadata: { source: 'holdfast' } };
+  const { id: imported } = (await call('POST', '/backups/import', file)).body.data;
+  expect(await untilEnded(bench.app, `/api/v1/backups/${imported}`, bench.as)).toMatchObject({ status: 'completed' });
+  await fill({ 'users/ada': { n: 1 } });
+  const own = await bench.backUp();
+  await fill({ 'users/ada': { n: 2 } });
+  const items = [imported, own].map((backupId, index) => ({ backupId, path: ['users/zoe', 'users/ada'][index] }));
+  const done = await run('', { items });
+  expect(done).toMatchObject({ status: 'completed', documentsRestored: 2 });
+  const { fields } = await bench.get(`/backups/${await bench.backUp()}/documents/users/zoe`);
+  expect(fields.friend).toEqual({ referenceValue: 'projects/shop/databases/(default)/documents/users/ada' });
+  expect(await run(`/${done.id}/undo`)).toMatchObject({ status: 'completed', conflicts: 0 });
+  expect(await contents()).toEqual({ 'users/ada': { n: 2 } });
+  await theirs.terminate();
+});
+
+test('who took an undo back is told how to undo after all, whether that undo had come to its end or not', async () => {
+  await fill({ 'users/ada': { n: 1 } });
+  const backupId = await bench.backUp();
+  const again = (id: string, body: object) => call('POST', `/backups/restore/${id}/undo`, body);
+  for (const fault of [[], [{ method: 'BatchWrite', status: 'PERMISSION_DENIED' as const }]]) {
+    await fill({ 'users/ada': { n: 2 } });
+    const { id } = await run('', { backupId });
+    for (const rule of fault) bench.sandbox.control.addFault(rule);
+    const undo = await run(`/${id}/undo`);
+    bench.sandbox.control.clearFaults();
+    const redo = await run(`/${undo.id}/undo`);
+    const refused = await again(id, {});
+    const isWhole = undo.status === 'completed';
+    expect([refused.status, refused.body.error.message]).toEqual([
+      409,
+      expect.stringMatching(isWhole ? `${redo.id}: undo that` : 'with force'),
+    ]);
+    await (isWhole ? run(`/${redo.id}/undo`) : run(`/${id}/undo`, { force: true }));
+    expect(await contents()).toEqual({ 'users/ada': { n: 2 } });
+  }
 });

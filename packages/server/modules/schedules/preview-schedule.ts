@@ -22,6 +22,8 @@ export function previewSchedule(cron: string, timezone: string, count: number, n
 }
 
 const yearDays = 365;
+/** From Monday on. A formatter of the zone would say the same; to make one takes longer than to find a run. */
+const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** By whole days: the next few runs of an expression may all lie on one day of the week, or in one month. */
 function runsPerYear(expression: CronExpression, timezone: string, now: Date): number {
@@ -32,8 +34,7 @@ function runsPerYear(expression: CronExpression, timezone: string, now: Date): n
 
 function wallClock(expression: CronExpression, timezone: string, run: Date): string {
   const zoned = Temporal.Instant.fromEpochMilliseconds(run.getTime()).toZonedDateTimeISO(timezone);
-  const weekday = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: timezone }).format(run);
-  const wall = `${weekday} ${zoned.toPlainDate()} ${zoned.toPlainTime().toString({ smallestUnit: 'minute' })}`;
+  const wall = `${weekdays[zoned.dayOfWeek - 1]} ${zoned.toPlainDate()} ${zoned.toPlainTime().toString({ smallestUnit: 'minute' })}`;
   if (expression.followsElapsedTime) return wall;
   const isOwnSlot = expression.hours.includes(zoned.hour) && expression.minutes.includes(zoned.minute);
   return isOwnSlot ? wall : `${wall} (moved: the clock jumps over its own time)`;

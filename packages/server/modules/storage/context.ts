@@ -82,8 +82,6 @@ export interface StorageDependents {
 export interface DefaultStorage {
   get(transaction: Transaction, organizationId: string): Promise<string | null>;
   set(transaction: Transaction, caller: Caller, destinationId: string | null): Promise<void>;
-  /** Whether one of these is the default of an organization that is not deleted. */
-  isAny(transaction: Transaction, destinationIds: readonly string[]): Promise<boolean>;
 }
 
 export interface StorageContext {

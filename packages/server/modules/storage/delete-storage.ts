@@ -1,3 +1,4 @@
+import { isEngineError } from '@holdfast/engine';
 import { secondMs } from '../../platform/durations.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -11,7 +12,7 @@ import { taskStore } from './tasks/task-store.ts';
 const takeKeysTimeoutMs = 8 * secondMs;
 
 /** What became of the copies of the organization's keys in a destination that was removed. */
-export type KeysThere = 'removed' | 'shared' | 'needed' | 'left';
+export type KeysThere = 'removed' | 'shared' | 'needed' | 'refused' | 'left';
 
 /**
  * Removes a destination, and the copies of the organization's keys from it: nobody would take them away later, when a key
@@ -26,7 +27,7 @@ export async function deleteStorage(context: StorageContext, caller: VersionedCa
   if (isWithoutCredentials(row)) return 'removed';
   const { keys, error } = await context.dependents.takeKeys(row, AbortSignal.timeout(takeKeysTimeoutMs)).then(
     (taken) => ({ keys: taken, error: undefined }),
-    (reason: unknown) => ({ keys: 'left' as const, error: toJobError(reason) }),
+    (reason: unknown) => ({ keys: leftFor(reason), error: toJobError(reason) }),
   );
   await context.platform.database.tenant(row.organizationId, (transaction) =>
     context.audit.noteCaller(transaction, caller, {
@@ -36,6 +37,11 @@ export async function deleteStorage(context: StorageContext, caller: VersionedCa
     }),
   );
   return keys;
+}
+
+/** It answered that they stay: a lock keeps them, or a right is missing. */
+function leftFor(reason: unknown): KeysThere {
+  return isEngineError(reason, 'STORAGE_PERMISSION_DENIED') ? 'refused' : 'left';
 }
 
 /** Whether another destination is the same place is seen under the lock, too. */

@@ -7,8 +7,12 @@ import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-
 
 let bench: BackupBench;
 let s3: S3Sandbox;
+const mayNotDelete = { accessKeyId: 'keeper', secretAccessKey: 'k' };
 beforeAll(async () => {
-  s3 = await startS3Sandbox({ buckets: ['left', 'shared'] });
+  s3 = await startS3Sandbox({
+    buckets: ['left', 'shared', 'kept'],
+    credentials: [sandboxS3Credential, { ...mayNotDelete, deny: ['DeleteObject', 'DeleteObjects'] }],
+  });
   bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
 });
 afterAll(async () => {
@@ -69,6 +73,20 @@ test('one that cannot be reached is removed all the same, and it is told that th
   expect(removed.text).toContain('stay in it under keys/');
   expect(await actionsOn(id)).toEqual(['storage.keys_left', 'storage.deleted']);
   expect((await call('GET', `/storage-destinations/${id}`)).status).toBe(404);
+}, 30_000);
+
+test('one that does not let them go is not called out of reach', async () => {
+  const id = await addBucket('kept');
+  const store = await open('kept');
+  await expect.poll(() => keysIn(store), { timeout: 20_000 }).toHaveLength(1);
+  const changed = await call('PATCH', `/storage-destinations/${id}`, { credentials: mayNotDelete });
+  expect(changed.status, changed.text).toBe(200);
+  const removed = await call('DELETE', `/storage-destinations/${id}`);
+  expect(removed.body.message, removed.text).toContain('could not be removed, because a lock keeps them');
+  expect(removed.text).toContain('stay in it under keys/');
+  expect(await keysIn(store)).toHaveLength(1);
+  expect(await actionsOn(id)).toEqual(['storage.keys_left', 'storage.deleted', 'storage.updated']);
+  await store.close();
 }, 30_000);
 
 test('where another destination is the same place, its keys stay until that one is removed too', async () => {

@@ -18,6 +18,8 @@ const toldOfKeys: Readonly<Record<KeysThere, string>> = {
     "What lies in it is left alone, the copies of the organization's keys too: another destination is the same place.",
   needed:
     "What lies in it is left alone, the copies of the organization's keys under keys/ too: backups of a project that moved to another organization need them until that organization has given its destination credentials.",
+  refused:
+    "The copies of the organization's keys could not be removed, because a lock keeps them or a right is missing: they stay in it under keys/ until you remove them.",
   left: "It could not be reached: the copies of the organization's keys stay in it under keys/ until you remove them.",
 };
 

@@ -15,7 +15,7 @@ import {
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
-import { isActiveOrganizationSql } from '../organizations/index.ts';
+import { isActiveOrganizationSql, isDefaultStorageSql } from '../organizations/index.ts';
 import { storageDestinations } from './tables.ts';
 
 export type DestinationRow = typeof storageDestinations.$inferSelect;
@@ -172,9 +172,13 @@ export const storageStore = {
     return found(updated);
   },
 
-  /** Destinations that nobody has looked at since then, the longest-forgotten first. For a transaction of the system. */
+  /**
+   * Destinations that nobody has looked at since then: of each organization the longest-forgotten, then the next, so that
+   * nobody's many stand before another's single one. For a transaction of the system.
+   */
   async unchecked({ orm }: Transaction, since: Date, limit: number): Promise<{ id: string; organizationId: string }[]> {
-    const { lastCheckedAt } = storageDestinations;
+    const { lastCheckedAt, organizationId } = storageDestinations;
+    const oldestFirst = sql`${asc(lastCheckedAt)} nulls first`;
     return orm
       .select({ id: storageDestinations.id, organizationId: storageDestinations.organizationId })
       .from(storageDestinations)
@@ -185,18 +189,19 @@ export const storageStore = {
           or(isNull(lastCheckedAt), lte(lastCheckedAt, since)),
         ),
       )
-      .orderBy(sql`${asc(lastCheckedAt)} nulls first`)
+      .orderBy(sql`row_number() over (partition by ${organizationId} order by ${oldestFirst})`, oldestFirst)
       .limit(limit);
   },
 
-  /** Destinations that do not work at present. For a transaction of the system. */
-  async broken({ orm }: Transaction, limit: number): Promise<string[]> {
-    const rows = await orm
+  /** Whether the default destination of an organization does not work at present. For a transaction of the system. */
+  async isAnyDefaultBroken({ orm }: Transaction): Promise<boolean> {
+    const isBroken = and(isNull(storageDestinations.deletedAt), eq(storageDestinations.status, 'error'));
+    const found = await orm
       .select({ id: storageDestinations.id })
       .from(storageDestinations)
-      .where(and(isNull(storageDestinations.deletedAt), eq(storageDestinations.status, 'error')))
-      .limit(limit);
-    return rows.map(({ id }) => id);
+      .where(and(isBroken, sql.raw(isDefaultStorageSql('storage_destinations.id'))))
+      .limit(1);
+    return found.length > 0;
   },
 };
 

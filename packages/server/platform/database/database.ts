@@ -79,7 +79,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
     // What a transaction asks first travels with its begin instead of waiting for the answer to it.
     pipeline: true,
   } as pg.PoolConfig);
-  // Whatever an organization does at once, half of the connections are for others.
+  // Whatever an organization, or a person in none, does at once, half of the connections are for others.
   const places = new Places(Math.max(1, Math.floor(options.poolSize / 2)));
   const onBroken = (error: Error) => options.log.warn({ err: error }, 'an idle database connection broke');
   pool.on('error', onBroken);
@@ -103,7 +103,9 @@ export function connectDatabase(options: DatabaseOptions): Database {
     },
     system: (work) => {
       refuseNested();
-      return repeatedly(() => transact(pool, 'begin; set local role holdfast_system', null, work));
+      const attempt = () => transact(pool, 'begin; set local role holdfast_system', null, work);
+      const caller = madeFor.getStore();
+      return repeatedly(() => (caller === undefined ? attempt() : places.run(caller, attempt)));
     },
     read: (organizationId, statement, values) => {
       requireIdentifier(organizationId);
@@ -159,6 +161,12 @@ async function transact<T>(
 }
 
 const insideTransaction = new AsyncLocalStorage<true>();
+const madeFor = new AsyncLocalStorage<string>();
+
+/** Answers a call: what it does across organizations takes the caller's places too, and leaves the others theirs. */
+export function answering<T>(caller: string, work: () => Promise<T>): Promise<T> {
+  return madeFor.run(caller, work);
+}
 
 async function repeatedly<T>(attempt: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count++) {

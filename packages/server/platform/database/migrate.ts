@@ -93,8 +93,14 @@ interface Fingerprints {
 async function fingerprintsOf(options: MigrationOptions, password: string): Promise<Fingerprints> {
   const journal = await readFile(join(migrationsFolder, 'meta', '_journal.json'), 'utf8');
   const structure = hashOf([journal, ...options.functions, options.fingerprint ?? '']);
+  const granting = [
+    grant.toString(),
+    grantsOf.toString(),
+    JSON.stringify([systemRights, tenantRightsOf]),
+    queueGrants.toString(),
+  ];
   const login = [options.appUrl ?? '', password];
-  return { structure, whole: hashOf([structure, grant.toString(), queueGrants.toString(), ...login]) };
+  return { structure, whole: hashOf([structure, ...granting, ...login]) };
 }
 
 function hashOf(parts: readonly string[]): string {
@@ -205,23 +211,29 @@ async function loginUrl(client: pg.Client, options: MigrationOptions, password: 
   return url.href;
 }
 
+const systemRights = ['DELETE', 'INSERT', 'SELECT', 'UPDATE'];
+/** Tables whose rows prove something; with all others a tenant may do everything. */
+const tenantRightsOf: Record<string, string[]> = { audit_logs: ['INSERT', 'SELECT'], audit_checkpoints: ['SELECT'] };
+
+interface TableRights {
+  readonly name: string;
+  readonly isOfTenants: boolean;
+  readonly hasColumnRights: boolean;
+  readonly system: string[];
+  readonly tenant: string[];
+}
+
 /** Tenants reach tables under row-level security alone; audit rows can be added by them but neither changed nor removed. */
 async function grant(client: pg.Client, login: string): Promise<void> {
-  /** Tables whose rows prove something; with all others a tenant may do everything. */
-  const tenantRightsOf: Record<string, string> = { audit_logs: 'select, insert', audit_checkpoints: 'select' };
-  const { rows } = await client.query(
-    `select c.relname as name, exists (select 1 from pg_policy p where p.polrelid = c.oid and 'holdfast_tenant'::regrole = any(p.polroles)) as tenant
+  const rightsOf = (role: string) =>
+    `array(select privilege_type from aclexplode(c.relacl) where grantee = '${role}'::regrole order by 1)`;
+  const { rows } = await client.query<TableRights>(
+    `select c.relname as name, ${rightsOf('holdfast_system')} as system, ${rightsOf('holdfast_tenant')} as tenant,
+            exists (select 1 from pg_policy p where p.polrelid = c.oid and 'holdfast_tenant'::regrole = any(p.polroles)) as "isOfTenants",
+            exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attacl is not null) as "hasColumnRights"
        from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`,
   );
-  const statements = rows.flatMap(({ name, tenant }: { name: string; tenant: boolean }) => {
-    const table = pg.escapeIdentifier(name);
-    const tenantRights = tenantRightsOf[name] ?? 'select, insert, update, delete';
-    return [
-      `grant select, insert, update, delete on ${table} to holdfast_system`,
-      `revoke all on ${table} from holdfast_tenant`,
-      ...(tenant ? [`grant ${tenantRights} on ${table} to holdfast_tenant`] : []),
-    ];
-  });
+  const statements = rows.flatMap(grantsOf);
   statements.push(
     'grant usage on schema public to holdfast_tenant, holdfast_system',
     `grant usage on schema public to ${pg.escapeIdentifier(login)}`,
@@ -229,4 +241,20 @@ async function grant(client: pg.Client, login: string): Promise<void> {
     ...(await queueGrants(client, login)),
   );
   await client.query(statements.join(';\n'));
+}
+
+/** Only what a table lacks or has too much: every grant writes to the catalogue, which all connections read anew then. */
+function grantsOf({ name, isOfTenants, hasColumnRights, system, tenant }: TableRights): string[] {
+  const table = pg.escapeIdentifier(name);
+  const tenantRights = isOfTenants ? (tenantRightsOf[name] ?? systemRights) : [];
+  const isRightForTenant = !hasColumnRights && tenant.join() === tenantRights.join();
+  return [
+    ...(systemRights.every((right) => system.includes(right))
+      ? []
+      : [`grant ${systemRights.join(', ')} on ${table} to holdfast_system`]),
+    ...(isRightForTenant ? [] : [`revoke all on ${table} from holdfast_tenant`]),
+    ...(isRightForTenant || tenantRights.length === 0
+      ? []
+      : [`grant ${tenantRights.join(', ')} on ${table} to holdfast_tenant`]),
+  ];
 }

@@ -24,7 +24,9 @@ export class TransactionClient {
     values?: readonly unknown[],
   ): Promise<pg.QueryResult<Row>> {
     if (this.#hasEnded) throw new Error('this transaction has ended; its handle cannot be used any more');
-    return this.#connection.query<Row>(query as string, values?.map(encodeParameter));
+    const name = typeof query === 'string' && values?.length ? statementName(query) : undefined;
+    const asked = name === undefined ? query : { name, text: query as string };
+    return this.#connection.query<Row>(asked as string, values?.map(encodeParameter));
   }
 
   /** The query builder on this transaction. */
@@ -38,10 +40,13 @@ export class TransactionClient {
   }
 }
 
-/** A name for a statement that has come before; the server keeps its plan under it. Bounded: texts that vary without end are not kept. */
+/** Its columns are those of a table, which a newer release beside this one may add to: a kept plan would fail then. */
+const hasOpenColumns = (text: string) => /\b(select|returning)\s+\*|\.\*/i.test(text);
+
+/** A name for a statement; the server keeps its plan under it. Bounded: texts that vary without end are not kept. */
 function statementName(text: string): string | undefined {
   const known = statementNames.get(text);
-  if (known !== undefined || statementNames.size >= statementsMax) return known;
+  if (known !== undefined || statementNames.size >= statementsMax || hasOpenColumns(text)) return known;
   const name = `holdfast_${statementNames.size}`;
   statementNames.set(text, name);
   return name;

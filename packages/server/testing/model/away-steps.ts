@@ -1,9 +1,8 @@
 import type { Model } from './model.ts';
-import type { Step } from './steps.ts';
 import { Stock } from './stock.ts';
 import type { World } from './world.ts';
 
-export interface AwayStep {
+export interface AwayStep<Step> {
   readonly do: 'while away';
   readonly destination: number;
   /** What somebody does meanwhile. */
@@ -11,10 +10,10 @@ export interface AwayStep {
 }
 
 /** A destination cannot be reached for a while: whatever was tried meanwhile, afterwards everything is as good as before. */
-export async function whileAway(
+export async function whileAway<Step>(
   world: World,
   model: Model,
-  { destination, step }: AwayStep,
+  { destination, step }: AwayStep<Step>,
   perform: (step: Step) => Promise<string[]>,
 ): Promise<string[]> {
   const index = destination % world.destinations.length;

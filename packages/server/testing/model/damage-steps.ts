@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Damage } from './damage.ts';
 import type { Model } from './model.ts';
-import { type Damage, Stock } from './stock.ts';
+import { Stock } from './stock.ts';
 import type { Answer, Destination, World } from './world.ts';
 
 export interface DamageStep {

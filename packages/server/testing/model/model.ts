@@ -1,6 +1,6 @@
+import { Damage } from './damage.ts';
 import { isPart, type Part, paths, textOf, type Value } from './documents.ts';
 import type { State } from './live-database.ts';
-import { Damage } from './stock.ts';
 
 /** A completed backup, and what it must show as long as it is there. */
 export interface BackupFact {

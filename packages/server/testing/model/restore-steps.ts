@@ -1,7 +1,8 @@
+import type { Soundness } from './damage.ts';
 import { isPart, mergedValue, type Part, textOf } from './documents.ts';
 import type { State } from './live-database.ts';
 import { type BackupFact, judgeRun, type Model, type Outcome, type RestoreFact } from './model.ts';
-import { type Soundness, Stock } from './stock.ts';
+import { Stock } from './stock.ts';
 import type { Ambush, Troubled } from './trouble.ts';
 import type { Answer, World } from './world.ts';
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { backupFaults, isSameAs } from './backup-steps.ts';
+import type { Soundness } from './damage.ts';
 import { textOf } from './documents.ts';
 import { type BackupFact, Model } from './model.ts';
 import { carryOut, historyOf, type Step } from './steps.ts';
-import { type Soundness, Stock } from './stock.ts';
+import { Stock } from './stock.ts';
 import { expiryFaults, objectFaults } from './storage-steps.ts';
 import { type ModelService, World } from './world.ts';
 

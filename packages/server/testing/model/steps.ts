@@ -51,7 +51,7 @@ export type Step =
   | RemoveDestinationStep
   | DamageStep
   | VerifyStep
-  | AwayStep
+  | AwayStep<Step>
   | KeyStep;
 
 /** Carries a step out; what it answers is what was not as promised. */

@@ -9,13 +9,21 @@ const isWhole = ({ scope }: Backup) =>
 const isOwn = ({ trigger, importedFrom }: Backup) =>
   trigger !== 'pre_restore' && (importedFrom === null || importedFrom === 'holdfast');
 
+/** What can be got back is as old as this, however long the backup took. */
+export const asOf = ({ snapshotTime, createdAt }: Backup) => snapshotTime ?? createdAt;
+
+/** By what they hold: a merge of older backups is made after the newest one, and is listed before it. */
+export const newestDataFirst = (backups: readonly Backup[]) =>
+  backups.toSorted((a, b) => Date.parse(asOf(b)) - Date.parse(asOf(a)));
+
 /**
  * The newest backup in which a document can be looked up. A safety backup holds what one restore overwrote, and a backup of
  * some collections nothing of the others, and one made of a file whatever that held: they are taken only where there is nothing else.
  */
 export function newestAmong(backups: readonly Backup[]): Backup | undefined {
-  const ordinary = backups.filter(isOwn);
-  return ordinary.find(isWhole) ?? ordinary[0] ?? backups[0];
+  const known = newestDataFirst(backups);
+  const ordinary = known.filter(isOwn);
+  return ordinary.find(isWhole) ?? ordinary[0] ?? known[0];
 }
 
 /** What is asked to find it. */
@@ -28,7 +36,7 @@ export function useNewestBackup(projectId: string | undefined) {
     enabled: projectId !== undefined,
     everyMs: false,
   });
-  const backups = data?.data;
+  const backups = data && newestDataFirst(data.data);
   return {
     isRead: backups !== undefined,
     /** The newest completed ones. */

@@ -5,6 +5,8 @@ export type OrganizationSummary = ItemOf<Operations['listOrganizations']>;
 
 export interface Workplace {
   readonly organization: OrganizationSummary;
+  /** All of the person's, this one among them. */
+  readonly organizations: readonly OrganizationSummary[];
   readonly timezone: string;
   readonly me: { readonly id: string; readonly name: string; readonly email: string };
 }

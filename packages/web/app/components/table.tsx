@@ -94,7 +94,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
                   <th
                     key={column.id}
                     scope="col"
-                    className={`h-9 px-2.5 font-medium whitespace-nowrap first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right' : ''} ${column.from ? widths[column.from] : ''}`}
+                    className={`h-9 px-2 font-medium whitespace-nowrap first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right' : ''} ${column.from ? widths[column.from] : ''}`}
                   >
                     {column.header || <span className="sr-only">{t.common.moreActions}</span>}
                   </th>
@@ -159,7 +159,7 @@ function RowsOnce<Row>({ columns, row, index, to, detail, tone }: RowsProps<Row>
         {columns.map((column) => (
           <td
             key={column.id}
-            className={`px-2.5 py-1 first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right whitespace-nowrap' : ''} ${column.from ? widths[column.from] : ''} ${column.className ?? ''}`}
+            className={`px-2 py-1 first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right whitespace-nowrap' : ''} ${column.from ? widths[column.from] : ''} ${column.className ?? ''}`}
           >
             {column.isLink && to ? (
               <RowLink to={to(row)} data-row="" className="rounded-tag hover:underline">

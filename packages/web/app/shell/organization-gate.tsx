@@ -40,7 +40,7 @@ export function OrganizationGate() {
       </Suspense>
     );
   return (
-    <WorkplaceProvider value={{ organization, me: me.data, timezone: 'UTC' }}>
+    <WorkplaceProvider value={{ organization, organizations: organizations.rows, me: me.data, timezone: 'UTC' }}>
       {/* Made anew for each organization: what is shown while an answer is awaited is never that of another. */}
       <ZoneGate key={organization.id}>
         <Outlet />

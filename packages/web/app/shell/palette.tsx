@@ -1,10 +1,11 @@
 import { Search } from 'lucide-react';
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { Key } from '../components/key.tsx';
 import { t } from '../texts/index.ts';
 import { useGo } from '../url.ts';
 import { useEntries } from './palette-entries.tsx';
 import type { Entry } from './palette-entry.ts';
+import { takeTyped } from './typed-ahead.ts';
 
 const typingMs = 120;
 const commandKey = navigator.platform.includes('Mac') ? '⌘' : 'Ctrl';
@@ -17,13 +18,18 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const go = useGo();
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
+  const [before] = useState(() => document.activeElement);
+  useLayoutEffect(() => {
     dialog.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    setText(takeTyped());
   }, []);
+  // Once the dialog is gone: behind it nothing takes the focus.
+  useEffect(
+    () => () => {
+      if (before instanceof HTMLElement) before.focus();
+    },
+    [before],
+  );
   // What was chosen stays so while more is found around it.
   const place = entries.findIndex(({ id: each }) => each === chosen);
   const current = Math.max(0, place);

@@ -13,6 +13,7 @@ import { type Crumb, CrumbsContext } from './page-title.tsx';
 import { RecoveryKitBar } from './recovery-kit-bar.tsx';
 import { Navigation, PersonMenu, Sidebar } from './sidebar.tsx';
 import { TopBar } from './topbar.tsx';
+import { collectTyped, takeTyped } from './typed-ahead.ts';
 
 /** Not part of the first load, but there before anybody can have asked for them. */
 const loadPalette = () => import('./palette.tsx');
@@ -27,7 +28,13 @@ export function Shell() {
   const [overlay, setOverlay] = useState<Overlay>(null);
   const badges = useAttention();
   const close = () => setOverlay(null);
-  useShellKeys(setOverlay);
+  const openPalette = () => {
+    if (overlay === 'palette') return;
+    collectTyped();
+    setOverlay('palette');
+    loadPalette().catch(takeTyped);
+  };
+  useShellKeys({ openPalette, showKeys: () => setOverlay('keys') });
   useFocusAfterNavigation();
   useEffect(() => void loadPalette().catch(() => undefined), []);
   return (
@@ -41,7 +48,7 @@ export function Shell() {
       <div className="flex min-h-dvh">
         <Sidebar badges={badges} onShowKeys={() => setOverlay('keys')} />
         <div className="flex min-w-0 flex-1 flex-col max-md:pb-[68px]">
-          <TopBar crumbs={crumbs} onFind={() => setOverlay('palette')} />
+          <TopBar crumbs={crumbs} onFind={openPalette} />
           <RecoveryKitBar />
           <main id="content" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
             <Outlet />
@@ -63,11 +70,11 @@ export function Shell() {
   );
 }
 
-function useShellKeys(setOverlay: (overlay: Overlay) => void): void {
+function useShellKeys({ openPalette, showKeys }: Record<'openPalette' | 'showKeys', () => void>): void {
   const go = useGo();
   const entries = navigationOf(usePaths()).flatMap((group) => group.entries);
   useKeys({
-    '?': () => setOverlay('keys'),
+    '?': showKeys,
     '/': () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
     ...Object.fromEntries(entries.filter(({ key }) => key).map(({ key, to }) => [`g ${key}`, () => go(to)])),
   });
@@ -75,11 +82,11 @@ function useShellKeys(setOverlay: (overlay: Overlay) => void): void {
     const listen = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return;
       event.preventDefault();
-      setOverlay('palette');
+      openPalette();
     };
     window.addEventListener('keydown', listen);
     return () => window.removeEventListener('keydown', listen);
-  }, [setOverlay]);
+  });
 }
 
 function BottomBar({ onMore }: { onMore: () => void }) {

@@ -1,7 +1,6 @@
-import { type ItemOf, minuteMs, type Operations, roleAtLeast } from '@holdfast/contract';
+import { roleAtLeast } from '@holdfast/contract';
 import { Link, useLocation } from '@tanstack/react-router';
 import { Check, ChevronsUpDown, KeyRound, LogOut, Moon, Plus, Sun, UserRound } from 'lucide-react';
-import { useAll } from '../api/calls.ts';
 import { useWorkplace } from '../api/organization.tsx';
 import { Avatar } from '../components/avatar.tsx';
 import { Mark } from '../components/brand.tsx';
@@ -74,9 +73,7 @@ function Wanting({ attention }: { attention: Attention | undefined }) {
 }
 
 export function OrganizationSwitcher() {
-  const { organization } = useWorkplace();
-  const organizations = useAll('listOrganizations', {}, { everyMs: minuteMs });
-  const others = (organizations.rows ?? []) as ItemOf<Operations['listOrganizations']>[];
+  const { organization, organizations } = useWorkplace();
   return (
     <Menu
       align="start"
@@ -96,7 +93,7 @@ export function OrganizationSwitcher() {
         </button>
       }
       items={[
-        ...others.map((other) => ({
+        ...organizations.map((other) => ({
           label: other.name,
           to: pathsOf(other.slug).overview,
           ...(other.id === organization.id ? { icon: Check } : {}),

@@ -25,6 +25,7 @@ export const newRestore = {
   choose: { all: 'All', none: 'None', found: 'All found' },
   tooMany: (most: number) => `At most ${formatCount(most)} collections at once. Choose fewer, or everything in it.`,
   documentsLabel: 'Paths of documents, one per line',
+  noPath: (text: string) => `${text} is no path of a document: those are a collection and an id, such as users/ada.`,
   withSub: 'with their subcollections',
   below: 'And everything below them: their subcollections, to the last level',
   withBelow: (documents: string) => `${documents} and everything below`,

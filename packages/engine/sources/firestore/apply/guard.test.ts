@@ -139,17 +139,22 @@ test('a document that appeared, changed or went is left when the guard says so',
   expect((await scanAll(connected)).map(({ body }) => decodeDocument(body).fields)).toEqual([0, 777, 778].map(fields));
 });
 
-test('deletes name the version they may delete', async () => {
-  const connected = fresh();
-  await write(connected, records(3, 100));
-  const before = await versions(connected);
-  await write(connected, [{ path: 'c/00001', fields: fields(777) }]);
-  const guard = new Recorder();
-  guard.decide = () => 'conflict';
-  const deletes: TestRecord[] = records(3).map(({ path }) => ({ path }));
-  expect(await apply(connected, deletes, [...before.values()], guard)).toMatchObject({ deleted: 2, conflicts: 1 });
-  expect((await scanAll(connected)).map(({ path }) => path)).toEqual(['c/00001']);
-});
+test.each(['overwrite', 'merge', 'skip_existing'] as const)(
+  'deletes name the version they may delete (%s)',
+  async (mode) => {
+    const connected = fresh();
+    await write(connected, records(3, 100));
+    const before = await versions(connected);
+    await write(connected, [{ path: 'c/00001', fields: fields(777) }]);
+    const guard = new Recorder();
+    guard.decide = () => 'conflict';
+    const deletes: TestRecord[] = records(3).map(({ path }) => ({ path }));
+    harness.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true, times: 1 });
+    const result = await apply(connected, deletes, [...before.values()], guard, mode);
+    expect(result).toMatchObject({ deleted: 2, conflicts: 1, failed: 0 });
+    expect((await scanAll(connected)).map(({ path }) => path)).toEqual(['c/00001']);
+  },
+);
 
 test('what an earlier run wrote without hearing so is recognised, in every mode, and nothing is taken for it that is not', async () => {
   for (const mode of ['overwrite', 'merge', 'skip_existing'] as const) {
@@ -216,6 +221,23 @@ test('a merge over documents that somebody changed meanwhile merges into what is
   expect(guard.mismatches).toHaveLength(2);
   const stored = (await scanAll(connected)).map(({ body }) => decodeDocument(body).fields.m);
   expect(stored).toEqual([map({ theirs: one }), map({ b: one })]);
+});
+
+test('a merge whose answer is lost is known again over what somebody had changed: an undo brings that back, and not the merge', async () => {
+  const connected = fresh();
+  const one = { integerValue: '1' };
+  const of = (fields: Record<string, JsonValue>) => ['changed', 'deleted'].map((id) => ({ path: `c/${id}`, fields }));
+  await write(connected, of({ former: one }));
+  const expected = [...(await versions(connected)).values()];
+  const guard = new Recorder();
+  guard.formerDocument = (await scanAll(connected))[0]!.body;
+  await write(connected, [{ path: 'c/changed', fields: { theirs: one } }, { path: 'c/deleted' }]);
+  const changed = (await versions(connected)).get('c/changed')!;
+  const fault = { method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true, skip: 1, times: 1 } as const;
+  harness.sandbox.control.addFault(fault);
+  expect(await apply(connected, of({ ours: one }), expected, guard, 'merge')).toMatchObject({ written: 2 });
+  expect(guard.outcomes.map(({ replaced }) => replaced)).toEqual([changed, null]);
+  expect(guard.mismatches).toHaveLength(2);
 });
 
 test('the counts of a checkpoint are those of what it speaks of, however the requests overtake each other', async () => {

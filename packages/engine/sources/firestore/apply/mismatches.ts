@@ -18,9 +18,14 @@ const mismatchCodes: ReadonlySet<number> = new Set([
 /** A document that is changed faster than it can be looked at is given up. */
 const looksMax = 8;
 
-export function isMismatch({ expected, mode }: SendContext, slot: number, code: number): boolean {
-  if (mode === 'skip_existing') return code === grpcCode.ALREADY_EXISTS;
-  return expected[slot] !== undefined && mismatchCodes.has(code);
+export function isMismatch(context: SendContext, batch: WriteBatch, index: number, code: number): boolean {
+  if (leavesExisting(context, batch, index)) return code === grpcCode.ALREADY_EXISTS;
+  return context.expected[batch.slots[index]!] !== undefined && mismatchCodes.has(code);
+}
+
+/** What is deleted names the version that may go, in every mode. */
+export function leavesExisting({ mode }: SendContext, batch: WriteBatch, index: number): boolean {
+  return mode === 'skip_existing' && !(batch.hasDeletes && batch.isDelete(index));
 }
 
 /** The writes that may go over the version that was found; undefined when none may. */
@@ -50,7 +55,7 @@ export async function resolveMismatches(
       succeed(context, batch, index, document && versionOfDocument(document));
       continue;
     }
-    if (context.isInquiry || context.mode === 'skip_existing') {
+    if (context.isInquiry || leavesExisting(context, batch, index)) {
       skip(context, batch, index);
       continue;
     }
@@ -67,6 +72,7 @@ export async function resolveMismatches(
     else {
       const expected = document && versionOfDocument(document);
       context.expected[slot] = expected;
+      if (context.mode === 'merge') context.over.set(slot, document);
       over.push({ index, expected, mask: maskOver(context, batch, index, document) });
     }
   }
@@ -93,7 +99,7 @@ function isUntouched(document: Uint8Array | null, expected: Version | null | und
 
 /** What the write would leave is there already: the answer to an earlier attempt was lost. */
 async function isWritten(
-  { guard, mode }: SendContext,
+  { guard, mode, over }: SendContext,
   batch: WriteBatch,
   index: number,
   document: Uint8Array | null,
@@ -104,7 +110,9 @@ async function isWritten(
   // Equal by chance is not enough where existing documents are left alone: an undo would remove it.
   if (mode === 'skip_existing' && !(guard?.began && isCreatedAfter(document, guard.began))) return false;
   if (mode !== 'merge') return haveSameFields(document, intended);
-  return isMergeOf(document, await guard?.former(batch.path(index)), intended);
+  const found = over.get(batch.slots[index]!);
+  const former = found === undefined ? await guard?.former(batch.path(index)) : (found ?? undefined);
+  return isMergeOf(document, former, intended);
 }
 
 async function fetchNow({ client, signal }: SendContext, paths: string[]): Promise<Map<string, Uint8Array>> {

@@ -22,6 +22,8 @@ export interface SendContext {
   readonly outcomes: WriteOutcome[];
   /** By slot: how often another version than expected was found. */
   readonly looks: Map<number, number>;
+  /** By slot, in a merge: the other version that is merged into since it was found; null where there was none. */
+  readonly over: Map<number, Uint8Array | null>;
   /** An earlier run, or an attempt whose answer was lost, may have written some of this already. */
   mayBeRepeated: boolean;
   /** A request was sent of which nobody has said what became of it. */

@@ -5,8 +5,8 @@ import { minuteMs } from '../../../time/durations.ts';
 import { targetFailure } from '../failures.ts';
 import { methods } from '../protos.ts';
 import { backoffMs, pause, throwIfAborted } from '../retry.ts';
-import { GrpcError, grpcCode, mayPass } from '../transport/status.ts';
-import { isMismatch, resolveMismatches } from './mismatches.ts';
+import { GrpcError, grpcCode, isTransient } from '../transport/status.ts';
+import { isMismatch, leavesExisting, resolveMismatches } from './mismatches.ts';
 import { fail, type SendContext, skip, succeed } from './outcomes.ts';
 import { requestBytesMax, type WriteBatch } from './write-batch.ts';
 import { readFailures, readVersions, type WriteFailure } from './write-statuses.ts';
@@ -59,7 +59,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
         await sendApart(context, open, error);
         return;
       }
-      if (!mayPass(error)) throw error;
+      if (!isTransient(error)) throw error;
       context.mayBeRepeated = true;
       governor.pushedBack();
       failures += 1;
@@ -100,7 +100,7 @@ async function send(context: SendContext, batch: WriteBatch): Promise<Answer> {
 
 /** The whole request was turned down: nothing of it is written. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof GrpcError && !mayPass(error) && error.code !== grpcCode.DATA_LOSS;
+  return error instanceof GrpcError && !isTransient(error) && error.code !== grpcCode.DATA_LOSS;
 }
 
 interface Settled {
@@ -126,10 +126,11 @@ function settle(
   for (let index = 0; index < batch.count; index += 1) {
     const failure = failed.size === 0 ? undefined : failed.get(index);
     if (failure === undefined) succeed(context, batch, index, versions[index] ?? null);
-    else if (isMismatch(context, batch.slots[index]!, failure.code)) {
-      if (context.mode === 'skip_existing' && !(context.guard && context.mayBeRepeated)) skip(context, batch, index);
+    else if (isMismatch(context, batch, index, failure.code)) {
+      const isDecided = leavesExisting(context, batch, index) && !(context.guard && context.mayBeRepeated);
+      if (isDecided) skip(context, batch, index);
       else settled.mismatches.push(index);
-    } else if (mayPass(new GrpcError(failure.code, failure.message))) settled.again.push(failure);
+    } else if (isTransient(new GrpcError(failure.code, failure.message))) settled.again.push(failure);
     else fail(context, batch, index, failure.code, failure.message);
   }
   return settled;

@@ -232,6 +232,7 @@ class ApplyRun {
       isUnsure: false,
       isInquiry: this.#options.isInquiry === true,
       looks: new Map(),
+      over: new Map(),
       tellAhead: () => this.#tellAhead(),
     };
     stretch.context = context;

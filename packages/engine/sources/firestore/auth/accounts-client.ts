@@ -39,8 +39,10 @@ export class AccountsClient {
     return this.#call('GET', `/${version}/projects/${this.#options.projectId}/${path}`, undefined, signal);
   }
 
-  post(path: string, body: JsonObject, signal: AbortSignal | undefined): Promise<JsonObject> {
-    return this.#call('POST', `/v1/projects/${this.#options.projectId}/${path}`, JSON.stringify(body), signal);
+  /** `onSilence`: an attempt got no answer, or one that does not tell what was done, and is made again or given up. */
+  post(path: string, body: JsonObject, signal: AbortSignal | undefined, onSilence?: () => void): Promise<JsonObject> {
+    const address = `/v1/projects/${this.#options.projectId}/${path}`;
+    return this.#call('POST', address, JSON.stringify(body), signal, onSilence);
   }
 
   async #call(
@@ -48,6 +50,7 @@ export class AccountsClient {
     path: string,
     body: string | undefined,
     signal: AbortSignal | undefined,
+    onSilence?: () => void,
   ): Promise<JsonObject> {
     const { retry, credentials } = this.#options;
     const retrier = new Retrier(retry, () => credentials.invalidate(), signal);
@@ -55,6 +58,7 @@ export class AccountsClient {
       try {
         return await this.#attempt(method, path, body, signal);
       } catch (error) {
+        if (error instanceof GrpcError && error.code === grpcCode.UNAVAILABLE) onSilence?.();
         await retrier.afterFailure(error).catch((final: unknown) => {
           throw final instanceof EngineError ? final : accountsFailure(final);
         });

@@ -37,23 +37,28 @@ export async function importUsers(
     refused.push(localId);
     if (result.errors.length < errorsMax) result.errors.push({ localId, message });
   };
-  const { count, again } = options.settledBefore ?? { count: 0, again: new Set<string>() };
+  const { count, again, unheard } = options.settledBefore ?? { count: 0, again: new Set<string>() };
+  /** An answer of this call was lost: who is there was written by it, perhaps. */
+  let isUnheard = false;
   let position = 0;
   for await (const { users } of batches) {
     for (let offset = 0; offset < users.length; offset += usersPerCall) {
       const asked = users.slice(offset, offset + usersPerCall);
       const some = asked.filter(({ localId }, index) => position + index >= count || again.has(localId));
+      const at = position;
       position += asked.length;
       if (some.length === 0) continue;
       if (options.stop?.aborted) return result;
       refused = [];
-      const lost = some.filter(isLost);
-      if (lost.length < some.length)
-        await importSome(
-          some.filter((user) => !isLost(user)),
-          options.mode,
-        );
-      if (lost.length > 0) await importWithoutPassword(lost);
+      isUnheard = unheard?.at === at;
+      const { imported } = result;
+      await options.onCall?.({ at, accounts: some.length });
+      try {
+        await importAll(some);
+      } catch (error) {
+        if (isRefusal(error)) await options.onCall?.({ at, accounts: result.imported - imported });
+        throw error;
+      }
       await options.onSettled?.({
         settled: Math.max(position, count),
         imported: result.imported,
@@ -63,6 +68,12 @@ export async function importUsers(
     }
   }
   return result;
+
+  async function importAll(users: readonly AuthUser[]): Promise<void> {
+    const { lost = [], whole = [] } = Object.groupBy(users, (user) => (isLost(user) ? 'lost' : 'whole'));
+    if (whole.length > 0) await importSome(whole, options.mode);
+    if (lost.length > 0) await importWithoutPassword(lost);
+  }
 
   /** Overwriting with what has no hash would take a living account its password, so existing ones are looked at first. */
   async function importWithoutPassword(users: readonly AuthUser[]): Promise<void> {
@@ -84,14 +95,18 @@ export async function importUsers(
     users: readonly AuthUser[],
     mode: AuthImportOptions['mode'],
     onExisting = (_: AuthUser): unknown => {
-      result.skipped += 1;
+      result[isUnheard ? 'imported' : 'skipped'] += 1;
       return undefined;
     },
   ): Promise<void> {
     if (options.signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.');
     let answer: JsonObject;
     try {
-      answer = await accounts.post('accounts:batchCreate', request(users, { ...options, mode }), options.signal);
+      const onSilence = () => {
+        isUnheard = true;
+      };
+      const body = request(users, { ...options, mode });
+      answer = await accounts.post('accounts:batchCreate', body, options.signal, onSilence);
     } catch (error) {
       if (!isEngineError(error, 'VALIDATION_ERROR')) throw asRestoreFailure(error);
       await importApart(users, mode, onExisting, error.message);
@@ -204,6 +219,11 @@ function hashParameters(configuration: AuthHashConfiguration): JsonObject {
     ...(rounds === undefined ? {} : { rounds }),
     ...(memoryCost === undefined ? {} : { memoryCost }),
   };
+}
+
+/** It was answered that nothing was written. */
+function isRefusal(error: unknown): boolean {
+  return isEngineError(error, 'RESTORE_PERMISSION_DENIED') || isEngineError(error, 'RESTORE_QUOTA_EXCEEDED');
 }
 
 function asRestoreFailure(error: unknown): unknown {

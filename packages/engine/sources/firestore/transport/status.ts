@@ -52,7 +52,7 @@ export class GrpcError extends Error {
   }
 }
 
-export function mayPass(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return error instanceof GrpcError && retryableCodes.has(error.code);
 }
 

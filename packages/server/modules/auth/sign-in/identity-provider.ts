@@ -11,6 +11,8 @@ export interface ProviderSettings {
   clientSecret: string;
   /** Google is asked for consent to back up the person's projects; nobody else could give it. */
   isGoogle: boolean;
+  /** Whether its refresh tokens are consents to read projects. Others are not kept. */
+  keepsConsent: boolean;
 }
 
 export interface FlowSecrets {
@@ -121,7 +123,8 @@ export class IdentityProvider {
       try {
         const tokens = await grant(configuration);
         if (index > 0) configurations.unshift(...configurations.splice(index, 1));
-        return await readIdentity(configuration, tokens);
+        const identity = await readIdentity(configuration, tokens);
+        return this.#settings.keepsConsent ? identity : { ...identity, refreshToken: null };
       } catch (error) {
         const isLast = index === configurations.length - 1;
         if (!isLast && error instanceof oidc.ResponseBodyError && error.error === 'invalid_client') continue;

@@ -328,9 +328,24 @@ describe('people', () => {
     expect(renamed).toMatchObject({ id: first.id, email: 'bob@new.example', name: 'Robert' });
     expect(twin.id).not.toBe(first.id);
     const kept = await asOwner(app.databaseUrl, (client) =>
-      client.query('select email_verified, provider_refresh_token from users where id = $1', [first.id]),
+      client.query('select email_verified from users where id = $1', [first.id]),
     );
     expect(kept.rows[0].email_verified).toBe(false);
-    expect(kept.rows[0].provider_refresh_token).toMatch(/^hf1\./);
+  });
+
+  test('give no consent by signing in at a provider that is not Google: what it hands out is not kept, and Google is not asked', async () => {
+    const answer = await exchange({ code: await codeFor(browse()), grant_type: 'authorization_code' });
+    const token = answer.body.data.accessToken;
+    const created = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Acme' } });
+    const as = { token, organizationId: created.body.data.id };
+    const seen = await app.request('GET', '/api/v1/projects/available', as);
+    expect([seen.status, seen.body.error], seen.text).toMatchObject([
+      502,
+      { code: 'SOURCE_AUTH_ERROR', message: expect.stringContaining('Nobody has given consent') },
+    ]);
+    const kept = await asOwner(app.databaseUrl, (client) =>
+      client.query('select 1 from users where provider_refresh_token is not null'),
+    );
+    expect(kept.rows).toEqual([]);
   });
 });

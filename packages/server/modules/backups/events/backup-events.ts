@@ -1,5 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import type { Outbox } from '../../../platform/outbox.ts';
+import type { Outbox, OutboxEvent } from '../../../platform/outbox.ts';
+import { tenthsBetween } from '../../../platform/tenths.ts';
 import type { StoredError } from '../../job-error.ts';
 import { type ProjectRow, presentProjectSummary } from '../../projects/index.ts';
 import { type DestinationRow, presentStorageSummary } from '../../storage/index.ts';
@@ -16,16 +17,10 @@ export interface BackupInEvent {
 
 type BackupEventName = 'backup.started' | 'backup.progress' | 'backup.completed' | 'backup.failed';
 
-/** Tells the world, in the transaction of what it tells of. */
-export async function emitBackupEvent(
-  outbox: Outbox,
-  transaction: Transaction,
-  type: BackupEventName,
-  facts: BackupInEvent,
-  progress?: object,
-): Promise<void> {
+/** What the world is told, in the transaction of what it tells of. */
+export function backupEvent(type: BackupEventName, facts: BackupInEvent, progress?: object): OutboxEvent {
   const { row } = facts;
-  await outbox.emit(transaction, {
+  return {
     organizationId: row.organizationId,
     type,
     payload: {
@@ -34,7 +29,19 @@ export async function emitBackupEvent(
       metadata: metadataOf(row),
       filter: { projectId: row.projectId, trigger: row.trigger },
     },
-  });
+  };
+}
+
+/** One for each tenth that was reached behind the one that was told last. */
+export function progressEvents(
+  facts: BackupInEvent,
+  { told, reached }: { readonly told: number; readonly reached: number },
+  done: { readonly documents: number; readonly bytes: number },
+): OutboxEvent[] {
+  const { documents, bytes } = done;
+  return tenthsBetween(told, reached).map((percent) =>
+    backupEvent('backup.progress', facts, { percent, documents, bytes }),
+  );
 }
 
 /** Something about a completed backup is suspicious. */

@@ -33,10 +33,7 @@ export async function openedBy(ring: KeyRing, ownerId: string, envelope: unknown
 export function createBackupKeys(organizationKeys: OrganizationKeys, isTaken: BackupKeys['isTaken']): BackupKeys {
   return {
     ring: async (transaction, organizationId) => {
-      const current = await organizationKeys.current(transaction, organizationId);
-      const others = (await organizationKeys.available(transaction, organizationId)).filter(
-        ({ keyId }) => keyId !== current.keyId,
-      );
+      const { current, others } = await organizationKeys.currentAndOthers(transaction, organizationId);
       const ring = ringOf([current, ...others]);
       return { ring, currentKeyId: current.keyId, isCustomers: current.kind !== 'service' };
     },

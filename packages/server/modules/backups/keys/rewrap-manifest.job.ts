@@ -1,4 +1,4 @@
-import { deleteBackup, isEngineError, replaceEnvelope } from '@holdfast/engine';
+import { deleteBackup, type Envelope, isEngineError, replaceEnvelope } from '@holdfast/engine';
 import { dayMs, later } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { type DestinationRow, isWithoutCredentials, storageStore } from '../../storage/index.ts';
@@ -37,29 +37,41 @@ export async function rewrapManifest(
       const destination = loaded.destinations.get(copy.storageDestinationId);
       // One that came with a moved project has none yet; once it has, its manifests are looked at again.
       if (!destination || isWithoutCredentials(destination)) continue;
-      if (isLocked(loaded.row, destination, clock.now())) {
-        lockedUntil = loaded.row.lockedUntil ?? undefined;
-        continue;
-      }
-      const store = await context.stores.open(destination);
-      try {
-        await keepKeys(context, organizationId, store, job.signal);
-        await replaceEnvelope(store, backupId, { dataKey, envelope }, { signal: job.signal });
-      } catch (error) {
-        if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') && !isDamage(error)) throw error;
-        // A bucket may lock by a rule of its own, or its credentials may no longer write. One copy that is damaged does not
-        // keep the others under the former key.
-        context.platform.log.warn({ err: error, backupId }, 'a manifest stays under its former key for now');
-        lockedUntil ??= later(clock.now(), dayMs);
-      } finally {
-        await store.close();
-      }
+      if (await rewrapCopy(context, loaded.row, destination, { dataKey, envelope }, job.signal)) continue;
+      if (isLocked(loaded.row, destination, clock.now())) lockedUntil = loaded.row.lockedUntil ?? undefined;
+      else lockedUntil ??= later(clock.now(), dayMs);
     }
     // Another rotation may have come in between; then it is this job that follows it, because only one waits per backup.
     done = envelope.wrapped;
   }
   if (lockedUntil) await rewrapLater(context, job.data, lockedUntil);
   if (job.data.movedFrom) await removeFromOldFolders(context, job.data, job.data.movedFrom, job.signal);
+}
+
+/** False when it stays under its former key for now. */
+export async function rewrapCopy(
+  context: BackupsContext,
+  row: BackupRow,
+  destination: DestinationRow,
+  wrapped: { dataKey: Uint8Array; envelope: Envelope },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { organizationId, id: backupId } = row;
+  if (isLocked(row, destination, context.platform.clock.now())) return false;
+  const store = await context.stores.open(destination);
+  try {
+    await keepKeys(context, organizationId, store, signal);
+    await replaceEnvelope(store, backupId, wrapped, { signal });
+    return true;
+  } catch (error) {
+    if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') && !isDamage(error)) throw error;
+    // A bucket may lock by a rule of its own, or its credentials may no longer write. One copy that is damaged does not
+    // keep the others under the former key.
+    context.platform.log.warn({ err: error, backupId }, 'a manifest stays under its former key for now');
+    return false;
+  } finally {
+    await store.close();
+  }
 }
 
 function isDamage(error: unknown): boolean {

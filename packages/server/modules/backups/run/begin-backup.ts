@@ -3,7 +3,7 @@ import type { RunningJob } from '../../../platform/queue.ts';
 import { admissionOf } from '../../jobs/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
-import { emitBackupEvent } from '../events/backup-events.ts';
+import { backupEvent } from '../events/backup-events.ts';
 import type { BackupJobData } from '../jobs.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 import { backupTimeoutMs } from './backup-timeout.ts';
@@ -34,7 +34,7 @@ export async function beginBackup(
       updatedAt: now,
     });
     const begun = { ...loaded, row: started };
-    await emitBackupEvent(outbox, transaction, 'backup.started', begun);
+    await outbox.emit(transaction, backupEvent('backup.started', begun));
     return begun;
   });
 }

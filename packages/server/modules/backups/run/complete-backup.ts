@@ -1,12 +1,11 @@
 import type { ManifestBody, WrittenManifest } from '@holdfast/engine';
-import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import { recordUse } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { changesOf, snapshotShares } from '../contents/manifest-columns.ts';
 import { verifyUnread } from '../contents/verification-store.ts';
 import type { BackupsContext } from '../context.ts';
-import { type BackupInEvent, emitBackupEvent } from '../events/backup-events.ts';
+import { backupEvent, progressEvents } from '../events/backup-events.ts';
 import { settleEnvelope, type WrappedKey } from '../keys/settle-envelope.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 import { warning } from '../warnings.ts';
@@ -51,8 +50,10 @@ export async function completeBackup(
     await rangeStore.clear(transaction, organizationId, backupId);
     const destination = loaded.destinations.get(completed.storageDestinationId);
     const ended = { ...loaded, row: completed, destination };
-    await tellTheRest(context, transaction, ended, row.percentTold);
-    await emitBackupEvent(outbox, transaction, 'backup.completed', ended);
+    // All ten steps of progress are told, however quick the backup was, and whatever it was made from.
+    const done = { documents: completed.documentsDone, bytes: completed.bytesDone };
+    const progress = progressEvents(ended, { told: row.percentTold, reached: 100 }, done);
+    await outbox.emitAll(transaction, [...progress, backupEvent('backup.completed', ended)]);
     await context.onEnded(transaction, ended);
     const { documents, plainBytes: bytes } = written.body.counts;
     await context.audit.noteSystem(transaction, organizationId, {
@@ -61,18 +62,6 @@ export async function completeBackup(
       details: { projectId: row.projectId, documents, bytes },
     });
   });
-}
-
-/** All ten steps of progress are told, however quick the backup was, and whatever it was made from. */
-async function tellTheRest(
-  { platform: { outbox } }: BackupsContext,
-  transaction: Transaction,
-  ended: BackupInEvent,
-  percentTold: number,
-): Promise<void> {
-  const { documentsDone: documents, bytesDone: bytes } = ended.row;
-  for (let percent = percentTold + 10; percent <= 100; percent += 10)
-    await emitBackupEvent(outbox, transaction, 'backup.progress', ended, { percent, documents, bytes });
 }
 
 function completedColumns(

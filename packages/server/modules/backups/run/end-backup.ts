@@ -7,7 +7,7 @@ import { reconnectCall } from '../../projects/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
-import { emitBackupEvent } from '../events/backup-events.ts';
+import { backupEvent } from '../events/backup-events.ts';
 import { removeObjectsJob } from '../jobs.ts';
 import { loadBackup } from '../load-backup.ts';
 import { copyStore } from '../storage/copy-store.ts';
@@ -32,7 +32,7 @@ export async function failBackup(context: BackupsContext, backup: Ended, cause: 
     // What the increment was built on does not read well: unless a verification passes, the next backup is a full one.
     if (error.code === 'INTEGRITY_ERROR' && row.parentId)
       await doubtBackup(context, transaction, organizationId, row.parentId);
-    await emitBackupEvent(context.platform.outbox, transaction, 'backup.failed', loaded);
+    await context.platform.outbox.emit(transaction, backupEvent('backup.failed', loaded));
     await context.onEnded(transaction, loaded);
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.failed',

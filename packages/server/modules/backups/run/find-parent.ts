@@ -3,6 +3,7 @@ import { backupStore } from '../backup-store.ts';
 import { foundDamage } from '../contents/verification-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
+import { underFormerKey } from '../keys/key-in-places.ts';
 import { isUnderKeyInUse } from '../keys/key-in-use.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import { isSameScope, scopeOf } from '../scope.ts';
@@ -40,7 +41,7 @@ export async function findParent(
       break;
     }
     const opened = await openFollowed(context, beside, source, scope, signal);
-    const followed = typeof opened === 'string' ? opened : await unlessDoubted(context, row.organizationId, opened);
+    const followed = typeof opened === 'string' ? opened : await unlessDoubted(context, loaded, opened, signal);
     const isFollowed = typeof followed !== 'string';
     if (isFollowed && (await extendLocks(context, loaded, followed, signal)))
       return { chain: followed, warning: undefined };
@@ -72,9 +73,11 @@ async function copiesBeside(
 /** What is known of a base counts for everything that builds on it; and who gave a key opens what is made with it by that key alone. */
 async function unlessDoubted(
   context: BackupsContext,
-  organizationId: string,
+  loaded: LoadedBackup,
   chain: BackupReader[],
+  signal: AbortSignal,
 ): Promise<BackupReader[] | string> {
+  const { organizationId } = loaded.row;
   for (const { backupId } of chain) {
     const doubt = await context.platform.database.tenant(organizationId, async (transaction) => {
       const base = await backupStore.find(transaction, organizationId, backupId);
@@ -87,7 +90,13 @@ async function unlessDoubted(
     await chain[0]?.store.close();
     return `${backupId} ${doubt}`;
   }
-  return chain;
+  const behind = await underFormerKey(context, loaded, chain, signal).catch(async (error: unknown) => {
+    await chain[0]?.store.close();
+    throw error;
+  });
+  if (behind === undefined) return chain;
+  await chain[0]?.store.close();
+  return `${behind} was made with another key than the one in use, and a lock or a rule of its bucket keeps it under that for now`;
 }
 
 /** The chain that an increment can follow, or the reason why it cannot. */

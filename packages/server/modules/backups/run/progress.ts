@@ -2,7 +2,7 @@ import { Problem } from '../../../platform/problem.ts';
 import { admissionOf, Superseded } from '../../jobs/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
-import { emitBackupEvent } from '../events/backup-events.ts';
+import { progressEvents } from '../events/backup-events.ts';
 import { loadBackup } from '../load-backup.ts';
 import { organizationDeleted } from './backup-turn-store.ts';
 import { rangeStore } from './range-store.ts';
@@ -47,11 +47,8 @@ export async function lookAfter(
       waitingFor: waitingFor === undefined ? stillWaiting(row, totals) : waitingFor,
       updatedAt: clock.now(),
     });
-    const { documents, bytes } = totals;
-    for (let tenth = row.percentTold + 10; tenth <= percentTold; tenth += 10) {
-      const event = { ...loaded, row: updated };
-      await emitBackupEvent(outbox, transaction, 'backup.progress', event, { percent: tenth, documents, bytes });
-    }
+    const steps = { told: row.percentTold, reached: percentTold };
+    await outbox.emitAll(transaction, progressEvents({ ...loaded, row: updated }, steps, totals));
     if (row.deadlineAt && row.deadlineAt <= clock.now()) return tooLate(row);
     const isReading = (totals.open ?? 0) > 0;
     return isReading && isOverBudget(loaded.project.maxReadsPerBackup, totals.reads) ? overBudget() : undefined;

@@ -1,9 +1,11 @@
 import type { Scope } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { scopeColumns } from '../scope.ts';
 import { admitBackups } from './admission.ts';
+import { cancelBackup } from './end-backup.ts';
 
 /** What a restore is about to overwrite, and where it is saved. */
 export interface Overwritten {
@@ -50,4 +52,23 @@ export async function startSafetyBackup(
   });
   await admitBackups(context.platform);
   return id;
+}
+
+/** Its restore was cancelled before it wrote anything: nobody waits for it any more. One that has ended stays as it is. */
+export async function stopSafetyBackup(
+  context: BackupsContext,
+  transaction: Transaction,
+  {
+    organizationId,
+    id: restoreId,
+    safetyBackupId,
+  }: { organizationId: string; id: string; safetyBackupId: string | null },
+): Promise<void> {
+  const row = safetyBackupId && (await backupStore.findLocked(transaction, organizationId, safetyBackupId));
+  if (!row || !(await cancelBackup(context, transaction, row))) return;
+  await context.audit.noteSystem(transaction, organizationId, {
+    action: 'backup.cancelled',
+    resource: { type: 'backup', id: row.id },
+    details: { projectId: row.projectId, restoreId },
+  });
 }

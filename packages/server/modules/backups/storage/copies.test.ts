@@ -9,6 +9,7 @@ import {
 } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner } from '../../../testing/people.ts';
 
 let bench: BackupBench;
 let s3: S3Sandbox;
@@ -66,6 +67,42 @@ test('a bucket of Google’s that locks is a good second destination: nothing th
   const backup = await bench.run({ storageDestinationIds: [bench.shop.destinationId, locking] });
   expect(backup.status, JSON.stringify(backup.error)).toBe('completed');
   expect(backup.copies.map(({ status }: { status: string }) => status)).toEqual(['completed', 'completed']);
+});
+
+test('what a cancelled backup has stored under a lock goes when the lock has ended', async () => {
+  const storageDestinationId = await destination({
+    name: 'Locking too',
+    type: 'gcs',
+    bucket: 'locking',
+    prefix: 'cancelled',
+    objectLock: { mode: 'governance', days: 30 },
+    credentials: { serviceAccountKey: google.control.createServiceAccount('sandbox') },
+  });
+  const stored = () =>
+    [...gcs.objects.bucket('locking').objects.entriesFrom('cancelled/backups/')].filter(([key]) =>
+      key.startsWith('cancelled/backups/'),
+    );
+  const slow = (delayMs: number) => gcs.faults.set({ delayRate: 1, delayMsMin: delayMs, delayMsMax: delayMs });
+  slow(500);
+  const body = { projectId: bench.shop.projectId, storageDestinationId };
+  const started = await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body });
+  const { id } = started.body.data;
+  await expect.poll(() => stored().length).toBe(1);
+  slow(3000);
+  const cancelled = await bench.app.request('POST', `/api/v1/backups/${id}/cancel`, bench.as);
+  expect(cancelled.status, cancelled.text).toBe(200);
+  gcs.faults.clear();
+  const jobs = (change: string) =>
+    asOwner(bench.app.databaseUrl, async (client) => {
+      const where = `name = 'backup-remove' and data->>'backupId' = $1 and start_after > now() + interval '20 hours'`;
+      return (await client.query(`update pgboss.job set ${change} where ${where}`, [id])).rowCount;
+    });
+  await expect.poll(() => jobs('priority = priority')).toBe(1);
+  expect(stored().length).toBeGreaterThan(0);
+  for (const [, { settings }] of stored())
+    settings.retention = { mode: 'Unlocked', retainUntilTime: new Date(0).toISOString() };
+  await jobs('start_after = now()');
+  await expect.poll(stored).toEqual([]);
 });
 
 test('a destination that fails at the very end loses its copy, not the backup, and that is told', async () => {

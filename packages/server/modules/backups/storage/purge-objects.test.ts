@@ -1,18 +1,23 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { asOwner, foundOrganization } from '../../../testing/people.ts';
 import { type ProtectedProject, protectProject, untilEnded } from '../../../testing/protected-project.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
 
 let app: TestApp;
 let project: ProtectedProject;
+let s3: S3Sandbox;
 beforeAll(async () => {
-  app = await startTestApp();
+  s3 = await startS3Sandbox({ buckets: ['one', 'two'], credentials: [sandboxS3Credential] });
+  app = await startTestApp({ OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
   project = await protectProject(app);
 });
 afterAll(async () => {
   await app.close();
   await project.close();
+  await s3.stop();
 });
 
 /** Files below the destination's folder. */
@@ -37,4 +42,85 @@ test('the objects of an organization follow it when it is purged', async () => {
   expect(deleted.body.data.deletionType).toBe('permanent');
   await expect.poll(filesThere, { timeout: 20_000 }).toEqual([]);
   await expect.poll(() => app.logged()).toContain('the objects of a purged organization were removed');
+});
+
+test('so does what a migration had copied by then, and what was still on its way', async () => {
+  const moving = await protectProject(app, { firestore: project.firestore });
+  const as = { token: moving.owner.token, organizationId: moving.organizationId };
+  const post = async (path: string, body: object) => {
+    const answer = await app.request('POST', `/api/v1${path}`, { ...as, body });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body.data;
+  };
+  const bucket = (name: string) => ({ name, type: 's3', bucket: name, endpoint: s3.endpoint, forcePathStyle: true });
+  const credentials = sandboxS3Credential;
+  const { id: from } = await post('/storage-destinations', { ...bucket('one'), credentials });
+  const { id: to } = await post('/storage-destinations', { ...bucket('two'), credentials });
+  const { id } = await post('/backups', { projectId: moving.projectId, storageDestinationId: from });
+  await untilEnded(app, `/api/v1/backups/${id}`, as);
+  const slow = (delayMs: number) => ({ delayRate: 1, delayMsMin: delayMs, delayMsMax: delayMs });
+  s3.faults.set({ ...slow(1000), operations: ['PutObject'] });
+  await post(`/storage-destinations/${from}/migrate`, { toStorageDestinationId: to });
+  const keysIn = (name: string) => [...s3.objects.bucket(name).keys.entriesFrom('')].map(([key]) => key);
+  await expect.poll(() => keysIn('two').some((key) => key.includes(id))).toBe(true);
+  s3.faults.set({ ...slow(4000), operations: ['PutObject'] });
+  const { name: confirmName } = (await app.request('GET', '/api/v1/organizations/current', as)).body.data;
+  await post('/organizations/current/delete', { confirmName, force: true });
+  const itsTime = "update pgboss.job set start_after = now() where name = 'organization-objects-remove'";
+  const left = async () => {
+    await asOwner(app.databaseUrl, (client) => client.query(itsTime));
+    return [...keysIn('one'), ...keysIn('two')];
+  };
+  await expect.poll(left).toEqual([]);
+  s3.faults.clear();
+});
+
+test('what was under lock and was found again by somebody with its key is theirs when the lock ends', async () => {
+  const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Enabled' as const, objectLock: true };
+  await s3.objects.saveBucket({ ...settings, name: 'vault' });
+  const vault = {
+    name: 'Vault',
+    type: 's3',
+    bucket: 'vault',
+    endpoint: s3.endpoint,
+    forcePathStyle: true,
+    objectLock: { mode: 'governance', days: 10 },
+    credentials: sandboxS3Credential,
+  };
+  const passphrase = 'one that people remember';
+  const former = await protectProject(app, { firestore: project.firestore });
+  const { token } = former.owner;
+  const callAs = (organizationId: string) => async (method: string, path: string, body?: object) => {
+    const answer = await app.request(method, `/api/v1${path}`, { token, organizationId, ...(body && { body }) });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body.data;
+  };
+  const call = callAs(former.organizationId);
+  await call('PUT', '/organizations/current/encryption-key', { passphrase });
+  const { id: storageDestinationId } = await call('POST', '/storage-destinations', vault);
+  const { id } = await call('POST', '/backups', { projectId: former.projectId, storageDestinationId });
+  await untilEnded(app, `/api/v1/backups/${id}`, { token, organizationId: former.organizationId });
+  const { name: confirmName } = await call('GET', '/organizations/current');
+  await call('POST', '/organizations/current/delete', { confirmName, force: true });
+  const jobs = (change: string) =>
+    asOwner(app.databaseUrl, async (client) => {
+      const where = `data->>'purgedOrganizationId' = $1 and data->'destination'->>'id' = $2`;
+      const open = `where ${where} and state in ('created', 'retry', 'active') returning data->>'kept' as kept`;
+      const values = [former.organizationId, storageDestinationId];
+      return (await client.query(`update pgboss.job set ${change} ${open}`, values)).rows.map(({ kept }) => kept);
+    });
+  await expect.poll(() => jobs('priority = priority')).toEqual(['1']);
+
+  const organizationId = await foundOrganization(app, former.owner);
+  const callAnew = callAs(organizationId);
+  await callAnew('PUT', '/organizations/current/encryption-key', { passphrase });
+  const { id: foundIn } = await callAnew('POST', '/storage-destinations', vault);
+  const { id: taskId } = await callAnew('POST', `/storage-destinations/${foundIn}/rescan`);
+  const task = `/api/v1/storage-destinations/${foundIn}/tasks/${taskId}`;
+  expect((await untilEnded(app, task, { token, organizationId })).result).toMatchObject({ registered: 1 });
+  for (const [, versions] of s3.objects.bucket('vault').keys.entriesFrom(''))
+    for (const version of versions) delete version.retention;
+  await jobs('start_after = now()');
+  await expect.poll(() => jobs('priority = priority')).toEqual([]);
+  await callAnew('GET', `/backups/${id}/documents`);
 });

@@ -1,9 +1,9 @@
 import { deleteBackup, isEngineError, removeKeyCopies } from '@holdfast/engine';
 import { z } from 'zod';
-import { dayMs, daySeconds, later } from '../../../platform/durations.ts';
+import { dayMs, daySeconds, later, minuteMs } from '../../../platform/durations.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
-import { isWithoutCredentials, type StoreOpener, storageStore } from '../../storage/index.ts';
+import { isWithoutCredentials, type StoreOpener, storageStore, taskStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { areKeysNeeded } from '../keys/key-copies.ts';
 import { copyStore } from './copy-store.ts';
@@ -12,6 +12,8 @@ const backupsPerJob = 500;
 /** Two years in all: 1, 2, 4, 8, 16 days, then every month. */
 const keptMax = 28;
 const pauseDaysMax = 30;
+/** Long enough for whoever was writing when the organization went: the last call of a worker that has noticed ends by then. */
+const writersEndMs = 10 * minuteMs;
 
 /**
  * Removes the objects of an organization that no longer exists. The job carries all it needs, because no row is left to
@@ -25,7 +27,7 @@ export const purgeObjectsJob = defineJob({
     backupIds: z.array(z.string()),
     /** It was no destination any more: nobody waits until it can be reached. */
     isRemoved: z.boolean().default(false),
-    /** How often a bucket has kept something already. */
+    /** How often it has been looked for before. */
     kept: z.number().default(0),
   }),
   retryLimit: 1000,
@@ -43,8 +45,11 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
     const removed = await storageStore.removedFolders(transaction, organizationId);
     const removedIds = new Set(removed.map(({ id }) => id));
     const ids = new Set([...copies.keys(), ...all.map(({ id }) => id), ...removedIds]);
+    // A migration that did not come to its end has left backups where the catalogue does not have them.
+    const migrated = await taskStore.migratedPlaces(transaction, organizationId);
+    const everyId = [...new Set([...copies.values()].flat())];
     for (const destination of await storageStore.openable(transaction, organizationId, [...ids])) {
-      const backupIds = copies.get(destination.id) ?? [];
+      const backupIds = migrated.has(destination.id) ? everyId : (copies.get(destination.id) ?? []);
       for (let start = 0; start === 0 || start < backupIds.length; start += backupsPerJob) {
         const ofJob = backupIds.slice(start, start + backupsPerJob);
         const isRemoved = removedIds.has(destination.id);
@@ -56,13 +61,13 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
 }
 
 /**
- * What a bucket keeps under a lock is tried again, ever more rarely, until the lock has ended. Without its key nobody can
+ * It looks twice, and what a bucket keeps under a lock is tried again, ever more rarely, until the lock has ended. Without its key nobody can
  * read a backup; but a bucket that locks everything that is put into it keeps the sealed keys as well, and so do we while backups
  * that moved to another organization need them.
  */
 export async function purgeObjects(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
   const { purgedOrganizationId, destination, backupIds, isRemoved } = job.data;
-  const { log } = context.platform;
+  const { database, log } = context.platform;
   if (isWithoutCredentials(destination)) {
     const about = { organizationId: purgedOrganizationId, storageDestinationId: destination.id };
     log.warn({ ...about, backupIds }, 'objects of a purged organization stay where it had no credentials');
@@ -88,6 +93,8 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
       });
     for (const backupId of backupIds) {
       job.signal.throwIfAborted();
+      // Somebody with its key has found it in the bucket since then, and it is theirs.
+      if (await database.system((transaction) => copyStore.findAnywhere(transaction, backupId))) continue;
       await deleteBackup(store, backupId, { signal: job.signal }).catch((error: unknown) => {
         if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
         refused.push(backupId);
@@ -105,19 +112,24 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
     const readable = keepsKeys ? '' : '; they are unreadable';
     log.warn({ ...about, refused }, `a bucket kept objects of a purged organization${readable}`);
   } else if (!keepsKeys) log.info(about, 'the objects of a purged organization were removed');
-  if (refused.length > 0 || keepsKeys) await tryAgainLater(context, { ...job.data, backupIds: refused });
+  const isFirst = job.data.kept === 0;
+  const startAfter = nextLook(context.platform.clock.now(), job.data.kept, refused.length > 0 || keepsKeys);
+  if (startAfter) await lookAgain(context, { ...job.data, backupIds: isFirst ? backupIds : refused }, startAfter);
 }
 
-async function tryAgainLater({ platform }: BackupsContext, left: PurgeObjects): Promise<void> {
-  const { queue, clock, database } = platform;
-  if (left.kept >= keptMax) return;
-  const startAfter = later(clock.now(), Math.min(2 ** left.kept, pauseDaysMax) * dayMs);
-  await database.system((transaction) =>
-    queue.enqueue(
-      transaction,
-      purgeObjectsJob,
-      { ...left, kept: left.kept + 1 },
-      { organizationId: left.purgedOrganizationId, startAfter },
-    ),
+/**
+ * When what is left of a purged organization is looked for again: soon after the first look, which may have come before the last
+ * word of those that were writing, and ever more rarely while a bucket keeps something.
+ */
+export function nextLook(now: Date, kept: number, isKept: boolean): Date | undefined {
+  if (kept >= keptMax) return undefined;
+  if (isKept) return later(now, Math.min(2 ** kept, pauseDaysMax) * dayMs);
+  return kept === 0 ? later(now, writersEndMs) : undefined;
+}
+
+async function lookAgain({ platform }: BackupsContext, left: PurgeObjects, startAfter: Date): Promise<void> {
+  const { purgedOrganizationId: organizationId, kept } = left;
+  await platform.database.system((transaction) =>
+    platform.queue.enqueue(transaction, purgeObjectsJob, { ...left, kept: kept + 1 }, { organizationId, startAfter }),
   );
 }

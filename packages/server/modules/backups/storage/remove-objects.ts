@@ -9,6 +9,7 @@ import {
   manifestKey,
 } from '@holdfast/engine';
 import { isUnused } from '../../../platform/database/use-locks.ts';
+import { dayMs, later } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { systemActor } from '../../audit/index.ts';
@@ -59,9 +60,9 @@ async function removeDeleted(
 ): Promise<void> {
   const { database, log, queue } = context.platform;
   const { organizationId, id: backupId } = row;
-  const dependents = await database.tenant(organizationId, (transaction) =>
-    chainStore.dependents(transaction, organizationId, backupId),
-  );
+  const dependentsNow = () =>
+    database.tenant(organizationId, (transaction) => chainStore.dependents(transaction, organizationId, backupId));
+  const dependents = await dependentsNow();
   if (dependents.some(({ isLeaving }) => !isLeaving)) return unmark(context, row, 'what builds on it stays');
   // Those decide first whether they go; the last of them sends for this one again.
   if (dependents.some(({ mayStay }) => mayStay)) return;
@@ -76,6 +77,9 @@ async function removeDeleted(
       (await isWholeSomewhere(context, row, own, signal))
     )
       return unmark(context, row, 'what builds on it lies in a destination, unknown to the catalogue', destination);
+  // While the destinations were asked what they hold unknown to the catalogue, a rescan may have made it known.
+  if ((await dependentsNow()).some(({ isLeaving }) => !isLeaving))
+    return unmark(context, row, 'what builds on it was found meanwhile');
   // Nobody begins to read what is marked; who began before reads to the end.
   const isFree = await database.tenant(organizationId, (transaction) => isUnused(transaction, backupId));
   if (!isFree) throw new Problem('CONFLICT', 'The removed backup is still being read; its objects go afterwards.');
@@ -191,7 +195,7 @@ async function unmark(context: BackupsContext, row: BackupRow, why: string, need
 }
 
 /**
- * What a failed or cancelled backup has left. Where a manifest lies the backup is whole after all: a catalogue that was
+ * What a failed or cancelled backup has left; what is locked is tried again every day. Where a manifest lies the backup is whole after all: a catalogue that was
  * set back to an earlier day calls it unfinished. It stays, and a rescan links it again.
  */
 async function removeUnfinished(
@@ -200,18 +204,26 @@ async function removeUnfinished(
   destinations: readonly DestinationRow[],
   { signal }: Job,
 ): Promise<void> {
-  const { id: backupId } = row;
+  const { id: backupId, organizationId } = row;
+  const { clock, database, log, queue } = context.platform;
+  let isLocked = false;
   for (const destination of isForeign(row) ? [] : destinations) {
     await within(context, destination, async (store) => {
       if ((await store.head(manifestKey(backupId), { signal })) === undefined) {
         await deleteBackup(store, backupId, { signal }).catch((error: unknown) => {
           if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-          context.platform.log.warn({ err: error, backupId }, 'objects of an unfinished backup are locked and stay');
+          isLocked = true;
+          log.warn({ err: error, backupId }, 'objects of an unfinished backup are locked and stay for now');
         });
-      } else
-        context.platform.log.warn({ backupId }, 'an unfinished backup has a manifest and stays; a rescan links it');
+      } else log.warn({ backupId }, 'an unfinished backup has a manifest and stays; a rescan links it');
     });
   }
+  if (!isLocked) return;
+  const startAfter = later(clock.now(), dayMs);
+  const key = `${backupId}/locked/${startAfter.getTime()}`;
+  await database.tenant(organizationId, (transaction) =>
+    queue.enqueue(transaction, removeObjectsJob, { organizationId, backupId }, { key, startAfter }),
+  );
 }
 
 /** A file that was to be registered where it lies, and was not, still belongs to whoever put it there. */

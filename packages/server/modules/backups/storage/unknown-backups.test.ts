@@ -1,4 +1,5 @@
 import { scopes } from '@holdfast/contract';
+import { startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
@@ -9,7 +10,8 @@ const patience = { timeout: 60_000, interval: 200 };
 let bench: BackupBench;
 
 beforeAll(async () => {
-  bench = await startBackupBench({ ...hasty, ANOMALY_SHRINK_PERCENT: '100' });
+  const environment = { ANOMALY_SHRINK_PERCENT: '100', OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' };
+  bench = await startBackupBench({ ...hasty, ...environment });
   // A key outlasts the days that pass here, unlike a session.
   bench.as.token = (
     await call('POST', '/organizations/current/service-account', { name: 'robot', permissions: scopes })
@@ -78,4 +80,24 @@ test('the same when the key was changed since the day of the catalogue, and when
   await expect.poll(() => statusOf(increment.id), patience).toBe(200);
   expect(await textOf(increment.id)).toBe(increment.content);
   expect(await textOf(base.id)).toBe(base.content);
+});
+
+test('the same while a rescan links them', async () => {
+  const s3 = await startS3Sandbox({ buckets: ['backups'] });
+  const storageDestinationId = await bench.addBucket(s3);
+  const base = await backUpWith('ada', { storageDestinationId });
+  const increment = await backUpWith('bob', { storageDestinationId, type: 'incremental' });
+  await sql('create table known_backups as select * from backups where id = $1', [increment.id]);
+  await sql('create table known_copies as select * from backup_copies where backup_id = $1', [increment.id]);
+  await forget([increment.id]);
+  s3.faults.set({ delayRate: 1, delayMsMin: 3000, delayMsMax: 3000, operations: ['ListObjectsV2'] });
+  expect((await call('DELETE', `/backups/${base.id}`)).status).toBe(200);
+  // Its destination is being asked.
+  await expect.poll(() => s3.faults.counts.delays, patience).toBeGreaterThan(0);
+  await sql('insert into backups select * from known_backups', []);
+  await sql('insert into backup_copies select * from known_copies', []);
+  await expect.poll(() => refusals(base.id), patience).toHaveLength(1);
+  s3.faults.clear();
+  for (const { id, content } of [base, increment]) expect(await textOf(id)).toBe(content);
+  await s3.stop();
 });

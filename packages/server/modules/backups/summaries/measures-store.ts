@@ -40,16 +40,16 @@ async function newestOf(
   const of = `organization_id = k.organization and ${isOfOwner} and deleted_at is null and ${isNotForeign}`;
   const { rows } = await client.query<MeasuredBackup>(
     `select k.id as key, good.at as "completedAt", good.seconds as "durationSeconds", good.bytes as "storedBytes",
-            (select max(as_of) from (
-               select ${asOfSql} as as_of from backups where ${of} and status = 'completed'
-                order by id desc limit ${newestLookedAt}) known) as "asOf",
+            good.as_of as "asOf",
             (select count(*)::int from (
                select 1 from backups where ${of} and status = 'failed' and id > coalesce(good.id, '')
                 order by id desc limit ${failuresMax}) failed) as "failuresInRow"
        from unnest($1::text[], $2::text[]) as k (organization, id) left join lateral (
-         select id, completed_at as at, compressed_size::float8 as bytes,
-                extract(epoch from completed_at - coalesce(started_at, created_at))::float8 as seconds
-           from backups where ${of} and status = 'completed' order by id desc limit 1) good on true`,
+         select * from (
+           select id, completed_at as at, compressed_size::float8 as bytes, ${asOfSql} as as_of,
+                  extract(epoch from completed_at - coalesce(started_at, created_at))::float8 as seconds
+             from backups where ${of} and status = 'completed' order by id desc limit ${newestLookedAt}) known
+          order by as_of desc, id desc limit 1) good on true`,
     [owners.map(({ organizationId }) => organizationId), owners.map(({ id }) => id)],
   );
   return rows;

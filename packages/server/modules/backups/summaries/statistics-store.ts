@@ -41,8 +41,8 @@ export async function projectStatistics(
     `select project_id,
             count(*) filter (where status = 'completed') as count,
             coalesce(sum(compressed_size * copies) filter (where status = 'completed'), 0) as bytes,
-            (array_agg(document_count order by id desc) filter (where status = 'completed' and ${isOrdinary}))[1] as documents,
-            max(completed_at) filter (where status = 'completed' and ${isOrdinary} and ${isNotForeign}) as last_at,
+            (array_agg(document_count order by ${asOfSql} desc, id desc) filter (where status = 'completed' and ${isOrdinary}))[1] as documents,
+            (array_agg(completed_at order by ${asOfSql} desc, id desc) filter (where status = 'completed' and ${isOrdinary} and ${isNotForeign}))[1] as last_at,
             max(${asOfSql}) filter (where status = 'completed' and ${isOrdinary} and ${isNotForeign}) as as_of,
             (array_agg(status order by id desc) filter (where ${isOrdinary}))[1] as last_status
        from (select b.*, ${copiesSql(3)} as copies

@@ -47,6 +47,16 @@ export class OrganizationKeys {
     return rows.filter((row) => row.sealed !== null).map((row) => this.open(row));
   }
 
+  /** The key that wraps new data keys, and the others that are at hand. */
+  async currentAndOthers(
+    transaction: Transaction,
+    organizationId: string,
+  ): Promise<{ current: OrganizationKey; others: OrganizationKey[] }> {
+    const rows = await allKeys(this.#maker, transaction, organizationId);
+    const others = rows.filter(({ sealed, retiredAt }) => sealed !== null && retiredAt !== null);
+    return { current: this.open(rows.find(isInUse)), others: others.map((row) => this.open(row)) };
+  }
+
   open(row: KeyRow | undefined): OrganizationKey {
     if (!row) throw new Problem('DECRYPTION_ERROR', 'The key of this backup no longer exists; nothing can read it.');
     if (row.sealed === null) {
@@ -63,8 +73,7 @@ export class OrganizationKeys {
 
   /** Every key at hand, as it lies beside the backups. */
   async kept(transaction: Transaction, organizationId: string): Promise<KeptKey[]> {
-    await currentKey(this.#maker, transaction, organizationId);
-    const rows = await listKeys(transaction, organizationId);
+    const rows = await allKeys(this.#maker, transaction, organizationId);
     return rows
       .filter((row) => row.sealed !== null)
       .map((row) => {
@@ -78,8 +87,9 @@ export class OrganizationKeys {
   /** Takes in keys that were found beside backups; those that are here already stay as they are. */
   async adopt(transaction: Transaction, organizationId: string, keys: readonly KeptKey[]): Promise<number> {
     const { clock, ids, keyring } = this.#maker;
-    await currentKey(this.#maker, transaction, organizationId);
-    const known = new Set((await listKeys(transaction, organizationId)).map(({ fingerprint }) => fingerprint));
+    const known = new Set(
+      (await allKeys(this.#maker, transaction, organizationId)).map(({ fingerprint }) => fingerprint),
+    );
     let adopted = 0;
     for (const kept of keys) {
       const key = Buffer.from(kept.key, 'base64');
@@ -106,6 +116,16 @@ export class OrganizationKeys {
     if (adopted > 0) await outdateRecoveryKit(transaction, organizationId, clock.now());
     return adopted;
   }
+}
+
+const isInUse = ({ retiredAt }: KeyRow) => retiredAt === null;
+
+/** Every row, the latest change first, the one of the key in use among them. */
+async function allKeys(maker: KeyMaker, transaction: Transaction, organizationId: string): Promise<KeyRow[]> {
+  const rows = await listKeys(transaction, organizationId);
+  if (rows.some(isInUse)) return rows;
+  await currentKey(maker, transaction, organizationId);
+  return listKeys(transaction, organizationId);
 }
 
 /** The row of the key in use. An organization that has none yet gets one, under its lock so that it gets only one. */

@@ -1,5 +1,6 @@
 import { hkdfSync, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
+import { Places } from '../../../platform/places.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { Derivation } from './key-store.ts';
 
@@ -15,14 +16,21 @@ export function newDerivation(salt: string = randomBytes(16).toString('hex')): D
   return { algorithm: 'PBKDF2-HMAC-SHA256', iterations, salt };
 }
 
+/**
+ * Derivations run on the few threads on which connections to the database, sign-ins and files are opened as well: one at a
+ * time in a process, and of each organization one stands in line for it.
+ */
+const [ofOrganization, ofProcess] = [new Places(1), new Places(1)];
+
 /** As the backup format derives it, so that a customer opens a backup with the passphrase alone. Runs off the main thread. */
-export async function deriveKey(passphrase: string, derivation: Derivation): Promise<Buffer> {
+export async function deriveKey(organizationId: string, passphrase: string, derivation: Derivation): Promise<Buffer> {
   const { iterations: count, salt, algorithm } = derivation;
   const isSensible = Number.isInteger(count) && count >= iterationsMin && count <= iterationsMax;
   if (algorithm !== 'PBKDF2-HMAC-SHA256' || !isSensible || !saltPattern.test(salt)) {
     throw new Problem('DECRYPTION_ERROR', 'The stored parameters of the passphrase are damaged.');
   }
-  return pbkdf2Async(passphrase.normalize('NFC'), Buffer.from(salt, 'hex'), count, 32, 'sha256');
+  const derive = () => pbkdf2Async(passphrase.normalize('NFC'), Buffer.from(salt, 'hex'), count, 32, 'sha256');
+  return ofOrganization.run(organizationId, () => ofProcess.run('', derive));
 }
 
 /** Its first 16 characters are the key id that the backup format shows beside a wrapped data key. */

@@ -70,13 +70,13 @@ async function fromPassphrase(
   for (const { derivation } of rows)
     if (derivation) known.set(`${derivation.salt} ${derivation.iterations}`, derivation);
   for (const derivation of known.values()) {
-    const key = await deriveKey(passphrase, derivation);
+    const key = await deriveKey(organizationId, passphrase, derivation);
     const fingerprint = fingerprintOf(key);
     if (rows.some((row) => row.fingerprint === fingerprint))
       return { kind: 'passphrase', key, fingerprint, derivation, passphrase };
   }
   const derivation = newDerivation(known.values().next().value?.salt);
-  const key = await deriveKey(passphrase, derivation);
+  const key = await deriveKey(organizationId, passphrase, derivation);
   return { kind: 'passphrase', key, fingerprint: fingerprintOf(key), derivation, passphrase };
 }
 

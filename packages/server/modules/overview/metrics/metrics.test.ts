@@ -67,6 +67,18 @@ test('a good backup and a failed one, by hand and by schedule, are told apart', 
   expect(after.values('holdfast_backup_runs_total', { status: 'failed' })).toEqual([2]);
   expect(after.values('holdfast_schedule_failures_in_a_row', ofSchedule())).toEqual([1]);
   expect(after.values('holdfast_source_reads_total')[0]).toBeGreaterThan(0);
+  // Retention merges what is old also while every run fails.
+  const merge = await bench.backUp();
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query(
+      `update backups set type = 'synthetic', schedule_id = $1, snapshot_time = '2020-01-01T00:00:00.000000Z' where id = $2`,
+      [schedule.id, merge],
+    ),
+  );
+  const merged = await scrape(bench.app);
+  expect(merged.values('holdfast_schedule_failures_in_a_row', ofSchedule())).toEqual([1]);
+  expect(merged.values(lastSuccess, ofSchedule())).toEqual([Date.parse(backup.completedAt) / 1000]);
+  await call('DELETE', `/backups/${merge}`);
 });
 
 test('every metric that a rule or the dashboard names exists, and every query can be read', async () => {

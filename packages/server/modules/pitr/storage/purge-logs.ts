@@ -1,64 +1,65 @@
 import { isEngineError, logPrefix } from '@holdfast/engine';
-import { z } from 'zod';
-import { daySeconds } from '../../../platform/durations.ts';
-import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
+import type { Queue, RunningJob } from '../../../platform/queue.ts';
+import { nextLook } from '../../backups/index.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
-import { isWithoutCredentials, type StoreOpener, storageStore } from '../../storage/index.ts';
+import { isWithoutCredentials, storageStore, taskStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
+import { type PurgeLogs, purgeLogsJob, removeLogJob } from '../jobs.ts';
 import { pitrStore } from '../pitr-store.ts';
 import { removeLogObjects } from '../upkeep/remove-log.job.ts';
 
-/** Removes the logs of an organization that no longer exists. The job carries all it needs, because no row is left to ask. */
-export const purgeLogsJob = defineJob({
-  name: 'organization-logs-remove',
-  schema: z.object({
-    purgedOrganizationId: z.string(),
-    destination: z.custom<Parameters<StoreOpener['open']>[0]>((value) => typeof value === 'object' && value !== null),
-    logIds: z.array(z.string()),
-  }),
-  retryLimit: 1000,
-  retryDelaySeconds: 10,
-  timeoutSeconds: daySeconds,
-  perOrganizationMax: 1,
-});
-
-/** Enqueued in the transaction that removes the rows. */
+/** Enqueued in the transaction that removes the rows: logs, what they were made of, and what is being removed already. */
 export function purgeLogsHook(queue: Queue): PurgeHook {
   return async (transaction, organizationId) => {
     const logs = await pitrStore.ofOrganization(transaction, organizationId);
-    const all = new Map([...logs, ...logs.flatMap(({ joined }) => joined)].map((one) => [one.logId, one]));
-    for (const { logId } of all.values()) {
+    const leaving = (await queue.open(removeLogJob)).filter((removal) => removal.organizationId === organizationId);
+    const all = [...logs, ...logs.flatMap(({ joined }) => joined), ...leaving];
+    const logIdsIn = new Map<string, Set<string>>();
+    const add = (place: string, logId: string) => logIdsIn.set(place, (logIdsIn.get(place) ?? new Set()).add(logId));
+    // A migration that did not come to its end has left a part of each in either place.
+    const known = await storageStore.all(transaction, organizationId);
+    const everMigrated = await taskStore.migratedPlaces(transaction, organizationId);
+    const migrated = known.flatMap(({ id }) => (everMigrated.has(id) ? [id] : []));
+    for (const { logId, storageDestinationId } of all) {
       const owner = await pitrStore.findByLog(transaction, logId);
-      if (owner && owner.organizationId !== organizationId) all.delete(logId);
+      if (owner && owner.organizationId !== organizationId) continue;
+      add(storageDestinationId, logId);
+      if (everMigrated.has(storageDestinationId)) for (const place of migrated) add(place, logId);
     }
-    const byDestination = Map.groupBy(all.values(), ({ storageDestinationId }) => storageDestinationId);
-    for (const destination of await storageStore.openable(transaction, organizationId, [...byDestination.keys()])) {
-      const logIds = byDestination.get(destination.id)!.map(({ logId }) => logId);
-      const data = { purgedOrganizationId: organizationId, destination, logIds };
+    for (const destination of await storageStore.openable(transaction, organizationId, [...logIdsIn.keys()])) {
+      const logIds = [...logIdsIn.get(destination.id)!];
+      const data = { purgedOrganizationId: organizationId, destination, logIds, kept: 0 };
       await queue.enqueue(transaction, purgeLogsJob, data, { organizationId });
     }
   };
 }
 
-/** A locked object stays until its lock ends; without its key nobody can read it. */
-export async function purgeLogs(
-  context: PitrContext,
-  job: RunningJob<z.infer<typeof purgeLogsJob.schema>>,
-): Promise<void> {
-  const { destination, logIds, purgedOrganizationId: organizationId } = job.data;
-  const { log } = context.backups.platform;
+/** A locked object stays until its lock ends, and is tried again until then; without its key nobody can read it. */
+export async function purgeLogs(context: PitrContext, job: RunningJob<PurgeLogs>): Promise<void> {
+  const { destination, logIds, purgedOrganizationId: organizationId, kept } = job.data;
+  const { log, queue, clock, database } = context.backups.platform;
   if (isWithoutCredentials(destination)) {
     log.warn({ organizationId, logIds }, 'logs of a purged organization stay where it had no credentials');
     return;
   }
   const store = await context.backups.stores.open(destination);
+  let isKept = false;
   try {
-    for (const logId of logIds)
+    for (const logId of logIds) {
+      // A rescan of somebody who has its key has found it since then.
+      if (await database.system((transaction) => pitrStore.findByLog(transaction, logId))) continue;
       await removeLogObjects(store, logId, job).catch((error: unknown) => {
         if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
         log.warn({ organizationId, prefix: logPrefix(logId) }, 'a bucket kept a log of a purged organization');
+        isKept = true;
       });
+    }
   } finally {
     await store.close();
   }
+  const startAfter = nextLook(clock.now(), kept, isKept);
+  if (startAfter)
+    await database.system((transaction) =>
+      queue.enqueue(transaction, purgeLogsJob, { ...job.data, kept: kept + 1 }, { organizationId, startAfter }),
+    );
 }

@@ -1,9 +1,11 @@
 import { type BlobStore, isEngineError, logManifestKey, logPrefix } from '@holdfast/engine';
 import { isUnused } from '../../../platform/database/use-locks.ts';
+import { dayMs, later } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
+import { removeLogJob } from '../jobs.ts';
 import { removalOfLog, useOfLog } from '../log-access.ts';
 import { pitrStore } from '../pitr-store.ts';
 
@@ -48,10 +50,20 @@ async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
     log.info({ logId, objects }, 'a log of changes was removed');
   } catch (error) {
     if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-    log.warn({ err: error, logId }, 'objects of a removed log are locked; a sweep removes them when that is over');
+    log.warn({ err: error, logId }, 'objects of a removed log are locked and stay for now');
+    await removeTomorrow(context, job.data);
   } finally {
     await store.close();
   }
+}
+
+/** Until then the job itself says that nobody wants the log: its manifest may be locked too, and a rescan finds it. */
+async function removeTomorrow({ backups: { platform } }: PitrContext, data: Job['data']): Promise<void> {
+  const startAfter = later(platform.clock.now(), dayMs);
+  const key = `${data.logId}/${data.storageDestinationId}/${startAfter.getTime()}`;
+  await platform.database.tenant(data.organizationId, (transaction) =>
+    platform.queue.enqueue(transaction, removeLogJob, data, { key, startAfter }),
+  );
 }
 
 /** What lies of a log in a destination. */

@@ -1,4 +1,4 @@
-import { leadsOn } from '@holdfast/engine';
+import { isEngineError, leadsOn } from '@holdfast/engine';
 import { byOrganization } from '../../../platform/by-organization.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
@@ -14,7 +14,7 @@ import {
 import type { StoredError } from '../../job-error.ts';
 import { missingBaseOf } from '../../notifications/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
-import { admitTasks, requestRescan, storageStore } from '../../storage/index.ts';
+import { admitTasks, type DestinationRow, requestRescan, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog, isOpen, isReachable } from '../coverage.ts';
 import { deleteLogOf, removeOriginals } from '../disable-pitr.ts';
@@ -178,11 +178,12 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
     const moments = await context.momentsRead(transaction, organizationId, projectId);
     // What a restore brings back now stays until it is done.
     if (!row || moments.length > 0 || !(await mayRemove(context, transaction, key))) return undefined;
-    return { row, coverage: await coverageOfLog(transaction, row) };
+    const place = await storageStore.find(transaction, organizationId, row.storageDestinationId);
+    return { row, coverage: await coverageOfLog(transaction, row), retentionDays: daysKept(row, place) };
   });
   if (!found) return;
-  const { row, coverage } = found;
-  const cut = retainedFrom(row, clock.now());
+  const { row, coverage, retentionDays } = found;
+  const cut = retainedFrom({ ...row, retentionDays }, clock.now());
   if (!row.enabled && row.coveredThrough < cut) return removeWhole(context, row, cut, signal);
   // One of our own: others go when their schedules want it, and would take the time behind them along.
   const kept = coverage.bases.findLast(
@@ -206,6 +207,11 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
         await removeRow(context.backups, transaction, row, replacedBy);
     });
   }
+}
+
+/** What is locked longer than that can be reached until it goes; the day is for what was stored late. */
+function daysKept({ retentionDays }: LogRow, place: DestinationRow | undefined): number {
+  return place?.objectLock ? Math.max(retentionDays, place.objectLock.days + 1) : retentionDays;
 }
 
 /** Everything of a deleted organization stays until its deadline, and everything of a project whose retention is frozen. */
@@ -257,7 +263,7 @@ async function removeSegments(
   through: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { database } = context.backups.platform;
+  const { database, log } = context.backups.platform;
   const opened = await openLog(context, row);
   try {
     for (let more = true; more && !signal.aborted; ) {
@@ -267,11 +273,13 @@ async function removeSegments(
           : undefined,
       );
       if (!segments) return false;
-      if (segments.length > 0)
-        await opened.store.delete(
-          segments.map((segment) => segment.key),
-          { signal },
-        );
+      const keys = segments.map((segment) => segment.key);
+      if (keys.length > 0)
+        await opened.store.delete(keys, { signal }).catch((error: unknown) => {
+          // A rule of the bucket, or a lock from elsewhere. Others of them are gone, so the catalogue must not promise any.
+          if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') || !error.details.lockedKeys) throw error;
+          log.warn({ err: error, logId: row.logId }, 'an old part of a log is locked; a sweep removes it afterwards');
+        });
       await database.tenant(row.organizationId, (transaction) =>
         pitrStore.removeSegments(
           transaction,

@@ -1,5 +1,6 @@
 import {
   documentsScope,
+  moveDocument,
   RecordBatchBuilder,
   recordKind,
   type Selection,
@@ -9,6 +10,7 @@ import {
   versionOfDocument,
 } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
+import { databaseName, projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
@@ -54,7 +56,10 @@ class BasketView extends View {
   }
 }
 
-/** Reads every picked document where it was picked. DOCUMENT_NOT_FOUND names those that are not there. */
+/**
+ * Reads every picked document where it was picked, as a document of the target: an imported backup may be of another database
+ * than the one beside it. DOCUMENT_NOT_FOUND names those that are not there.
+ */
 export async function basketView(
   context: RestoresContext,
   row: RestoreRow,
@@ -63,19 +68,26 @@ export async function basketView(
 ): Promise<RestoreSource> {
   const documents = new Map<string, Uint8Array>();
   const missing: string[] = [];
-  let database = '';
+  const { organizationId, targetProjectId, rewriteReferences } = row;
+  const to = databaseName(
+    await context.platform.database.tenant(organizationId, (transaction) =>
+      projectStore.get(transaction, organizationId, targetProjectId),
+    ),
+  );
   let readFrom: string | undefined;
   for (const [, picked] of Map.groupBy(items, ({ backupId, pointInTime }) => backupId ?? pointInTime)) {
     const { backupId, pointInTime } = picked[0]!;
     const source = backupId
-      ? await openBackup(context, row.organizationId, backupId, signal)
+      ? await openBackup(context, organizationId, backupId, signal)
       : await openMoment(context, row, pointInTime!, signal);
     try {
-      database = source.view.database;
+      const from = source.view.database;
       readFrom ??= source.readFrom;
-      for (const { path } of picked) {
-        const bytes = await source.view.get(path, { signal });
-        if (bytes) documents.set(path, bytes);
+      const paths = picked.map(({ path }) => path);
+      const found = await source.view.getAll(paths, { signal });
+      for (const path of paths) {
+        const bytes = found.get(path);
+        if (bytes) documents.set(path, from === to ? bytes : moveDocument(bytes, { from, to, rewriteReferences }));
         else missing.push(path);
       }
     } finally {
@@ -86,7 +98,7 @@ export async function basketView(
     throw new Problem('DOCUMENT_NOT_FOUND', `Not where it was picked: ${missing.slice(0, 5).join(', ')}.`);
   const scope = documentsScope([...documents.keys()]);
   return {
-    view: new BasketView(database, documents),
+    view: new BasketView(to, documents),
     readers: [],
     scope,
     ...(readFrom === undefined ? {} : { readFrom }),

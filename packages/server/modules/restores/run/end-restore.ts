@@ -1,9 +1,8 @@
-import type { Transaction } from '../../../platform/database/database.ts';
 import type { StoredError } from '../../job-error.ts';
 import { restoreSubject } from '../audit-details.ts';
 import type { RestoresContext } from '../context.ts';
 import { rangeStore } from '../ranges/range-store.ts';
-import { emitRestoreEvent } from '../restore-events.ts';
+import { progressEvents, restoreEvent } from '../restore-events.ts';
 import { type NewRestore, restoreStore } from '../restore-store.ts';
 import type { DocumentFailure, Irreversible, StoredPreview } from '../tables.ts';
 import { irreversibleSoFar } from './irreversible.ts';
@@ -55,7 +54,8 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
           checkpoint: { stage: 'done' },
           ...('preview' in ending ? { preview: ending.preview } : {}),
         };
-    if (!error && !row.dryRun) await emitTheRest(context, transaction, { ...work, row });
+    // All ten steps of progress are told, however quick the restore was.
+    const progress = error ? [] : progressEvents({ ...work, row }, row.percentTold, 100);
     const ended = await restoreStore.update(transaction, organizationId, id, {
       ...change,
       irreversibleReasons: 'reasons' in ending ? ending.reasons : irreversibleSoFar(row),
@@ -67,8 +67,9 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
       updatedAt: now,
     });
     if (!error) await rangeStore.clear(transaction, row);
+    if ('cancelled' in ending) await context.backups.stopSafetyBackup(transaction, ended);
     const told = error ? 'restore.failed' : 'restore.completed';
-    if (!row.dryRun) await emitRestoreEvent(outbox, transaction, told, { ...work, row: ended });
+    if (!row.dryRun) await outbox.emitAll(transaction, [...progress, restoreEvent(told, { ...work, row: ended })]);
     await context.audit.noteSystem(transaction, organizationId, {
       action: ended.status === 'cancelled' ? 'restore.stopped' : told,
       resource: { type: 'restore', id },
@@ -89,10 +90,4 @@ function errorOf(ending: Ending, errorCount: number, errorSample: readonly Docum
   if ('cancelled' in ending) return wasCancelled;
   if ('error' in ending) return ending.error;
   return errorCount > 0 ? partialFailure(errorCount, errorSample) : null;
-}
-
-/** All ten steps of progress are told, however quick the restore was. */
-async function emitTheRest(context: RestoresContext, transaction: Transaction, work: RestoreWork): Promise<void> {
-  for (let tenth = work.row.percentTold + 10; tenth <= 100; tenth += 10)
-    await emitRestoreEvent(context.platform.outbox, transaction, 'restore.progress', work, tenth);
 }

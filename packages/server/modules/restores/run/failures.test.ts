@@ -209,6 +209,27 @@ test('a restore that is cancelled stops writing and says CANCELLED', async () =>
   expect(restore).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
 });
 
+test('a restore that is cancelled while it saves what it would overwrite stops saving too, and saves anew when it is resumed', async () => {
+  const storageDestinationId = await bench.addBucket(s3);
+  await bench.firestore.doc('users/1').set({ n: 1 });
+  const backupId = await bench.backUp({ storageDestinationId });
+  await bench.firestore.doc('users/1').set({ n: 100 });
+  s3.faults.set({ delayRate: 1, delayMsMin: 3000, operations: ['PutObject'] });
+  const id = await start({ backupId });
+  const saving = async () => (await bench.get(`/backups/restore/${id}`)).safetyBackupId;
+  await expect.poll(saving, { timeout: 20_000 }).not.toBe(null);
+  const first = await saving();
+  const cancelled = await bench.app.request('POST', `${restorePath(id)}/cancel`, bench.as);
+  expect(cancelled.body.data?.status, cancelled.text).toBe('cancelled');
+  expect(await bench.get(`/backups/${first}`)).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
+  s3.faults.clear();
+  await resume(id);
+  expect((await bench.firestore.doc('users/1').get()).get('n')).toBe(1);
+  const second = await saving();
+  expect(second).not.toBe(first);
+  expect(await bench.get(`/backups/${second}`)).toMatchObject({ status: 'completed' });
+});
+
 test('a worker whose clock is behind is not taken for dead: what it writes is waited for before the restore says cancelled', async () => {
   const backupId = await bench.backUp();
   bench.clear();

@@ -22,8 +22,9 @@ export function irreversibleReasons(
 /** The same of what a restore has done so far, whether it ends well or not: accounts are written for good all the same. */
 export function irreversibleSoFar(row: RestoreRow): Irreversible[] {
   if (row.dryRun) return [];
+  const { imported, unheard } = row.checkpoint.users ?? { imported: 0 };
   return irreversibleReasons(row, {
-    accounts: row.checkpoint.users?.imported ?? 0,
+    accounts: imported + (unheard?.accounts ?? 0),
     overwritten: row.documentsRestored + row.documentsDeleted,
   });
 }

@@ -7,7 +7,7 @@ import { readJournal } from '../journal/restore-journal.ts';
 import type { RangeMeter } from '../ranges/range-meter.ts';
 import { type RangeRow, rangeStore } from '../ranges/range-store.ts';
 import { addUp, nothingAhead, nothingWritten } from '../ranges/written.ts';
-import { emitRestoreEvent } from '../restore-events.ts';
+import { progressEvents } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase, Written } from '../tables.ts';
 import { type Progress, superseded, WriteMeter } from './write-meter.ts';
@@ -177,11 +177,10 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
 
   /** Each tenth once. All of them come, however quick the work was: the ending tells those that are left. */
   async #tellTenths(): Promise<void> {
-    const { percent } = this.row;
-    for (let tenth = this.#percentTold + 10; tenth <= percent; tenth += 10) {
-      await tellTenth(this.#context, this.work, tenth);
-      this.#percentTold = tenth;
-    }
+    const reached = Math.floor(this.row.percent / 10) * 10;
+    if (reached <= this.#percentTold) return;
+    await tellTenths(this.#context, this.work, reached);
+    this.#percentTold = reached;
   }
 }
 
@@ -206,13 +205,13 @@ function ownWritten(row: RestoreRow): Written {
   };
 }
 
-async function tellTenth(context: RestoresContext, work: RestoreWork, tenth: number): Promise<void> {
+async function tellTenths(context: RestoresContext, work: RestoreWork, reached: number): Promise<void> {
   const { database, outbox } = context.platform;
   const { organizationId, id, epoch } = work.row;
   await database.tenant(organizationId, async (transaction) => {
     const row = await restoreStore.lock(transaction, organizationId, id);
-    if (row.percentTold >= tenth || row.epoch !== epoch || row.dryRun) return;
-    const told = await restoreStore.update(transaction, organizationId, id, { percentTold: tenth });
-    await emitRestoreEvent(outbox, transaction, 'restore.progress', { ...work, row: told }, tenth);
+    if (row.percentTold >= reached || row.epoch !== epoch || row.dryRun) return;
+    const told = await restoreStore.update(transaction, organizationId, id, { percentTold: reached });
+    await outbox.emitAll(transaction, progressEvents({ ...work, row: told }, row.percentTold, reached));
   });
 }

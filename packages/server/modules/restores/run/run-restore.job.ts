@@ -1,4 +1,5 @@
 import { type ConnectedFirestore, EngineError, isEngineError, previewRestore, readUsers } from '@holdfast/engine';
+import { oneLine } from '../../../platform/one-line.ts';
 import type { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
@@ -8,7 +9,7 @@ import type { RestoresContext } from '../context.ts';
 import { journalSeal } from '../journal/restore-journal.ts';
 import { cutRanges } from '../ranges/cut-ranges.ts';
 import { quietRanges } from '../ranges/quiet-ranges.ts';
-import { emitRestoreEvent } from '../restore-events.ts';
+import { restoreEvent } from '../restore-events.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { abandoned, isAbandoned } from './abandoned.ts';
@@ -78,7 +79,7 @@ async function claim(
     const refusal = (await isAbandoned(transaction, row)) ? abandoned(row) : undefined;
     const claimed = await restoreStore.claim(transaction, row, { startedAt: row.startedAt ?? now, updatedAt: now });
     const work = { row: claimed, project, target, organization: { id: organization.id, name: organization.name } };
-    if (row.startedAt === null && !row.dryRun) await emitRestoreEvent(outbox, transaction, 'restore.started', work);
+    if (row.startedAt === null && !row.dryRun) await outbox.emit(transaction, restoreEvent('restore.started', work));
     return { work, refusal };
   });
 }
@@ -204,7 +205,12 @@ async function writeUsers(
   const result = await firestore.authUsers.importUsers(readUsers(newest, signal), {
     hashConfiguration: section.hashConfiguration,
     mode: accountMode(meter.row),
-    settledBefore: { count: before.settled, again: new Set(before.refused) },
+    settledBefore: { count: before.settled, again: new Set(before.refused), unheard: before.unheard },
+    // A worker that dies hears no answer, and the accounts are written all the same.
+    onCall: async (unheard) => {
+      const users = { ...(meter.row.checkpoint.users ?? before), unheard };
+      await meter.reach({ ...meter.row.checkpoint, users });
+    },
     // A resume tries what was refused and goes on behind it: accounts that were written belong to their people again.
     onSettled: async ({ settled, imported, tried, refused }) => {
       for (const localId of tried) refusedNow.delete(localId);
@@ -220,7 +226,7 @@ async function writeUsers(
     errors: result.errors.map(({ localId, message }) => ({
       path: `auth users/${localId}`,
       code: 'AUTH_USER',
-      message: message.slice(0, 2000),
+      message: oneLine(message, 2000),
     })),
   };
 }

@@ -13,6 +13,7 @@ import {
   type WrittenAhead,
 } from '@holdfast/engine';
 import { secondMs } from '../../../platform/durations.ts';
+import { oneLine } from '../../../platform/one-line.ts';
 import { Superseded } from '../../jobs/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { type NewPages, noPages } from '../journal/journal-store.ts';
@@ -228,7 +229,7 @@ export abstract class WriteMeter<Place> {
     this.#current = nothingWritten;
     this.#ahead = undefined;
     for (const { path, code, message } of result.errors)
-      if (this.#errors.length < samplesMax) this.#errors.push({ path, code, message: message.slice(0, 2000) });
+      if (this.#errors.length < samplesMax) this.#errors.push({ path, code, message: oneLine(message, 2000) });
     if (!this.cancelled.aborted && next !== undefined) this.#place = next;
     this.#dirty = true;
     await this.flush();

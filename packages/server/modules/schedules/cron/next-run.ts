@@ -57,6 +57,11 @@ function nextByElapsedTime(expression: CronExpression, timezone: string, after: 
   let from = after.getTime();
   const horizon = from + daysMax * dayMs;
   for (let inclusive = false; from < horizon; inclusive = true) {
+    const skippedMs = quietMs(expression, wallOf(from, timezone), horizon - from);
+    if (skippedMs > 0) {
+      from += skippedMs;
+      continue;
+    }
     const change = zoned(from, timezone).getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY;
     const wall = wallOf(from, timezone);
     const next = nextWall(expression, inclusive ? wall - 1 : wall, wall + Math.min(change, horizon) - from);
@@ -64,6 +69,15 @@ function nextByElapsedTime(expression: CronExpression, timezone: string, after: 
     from = change;
   }
   return undefined;
+}
+
+/** No zone moves its clock by more, and walls of a day that it leaves out or lives twice are told apart by nobody. */
+const clockMoveMsMax = 2 * dayMs;
+
+/** For how long no wall matches, however often the clock is moved meanwhile: to look for each of its moves takes long. */
+function quietMs(expression: CronExpression, wall: WallMs, forMs: number): number {
+  const next = nextWall(expression, wall - clockMoveMsMax, wall + forMs) ?? wall + forMs + clockMoveMsMax;
+  return Math.max(0, next - clockMoveMsMax - wall);
 }
 
 /** The first matching wall after one and before another. */

@@ -17,9 +17,11 @@ export const retentionCheckStore = {
     );
   },
 
+  /** Of each organization what is due for longest, then the next: many whose storage is silent stand before nobody else's. */
   async listDue({ client }: Transaction, now: Date, limit: number): Promise<RetentionCheck[]> {
     const { rows } = await client.query<{ organization_id: string; project_id: string }>(
-      `select organization_id, project_id from retention_checks where due_at <= $1 order by due_at limit $2`,
+      `select organization_id, project_id from retention_checks where due_at <= $1
+        order by row_number() over (partition by organization_id order by due_at), due_at limit $2`,
       [now, limit],
     );
     return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));

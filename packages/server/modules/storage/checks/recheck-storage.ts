@@ -5,7 +5,7 @@ import type { PeriodicTask } from '../../../platform/periodic.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
 import { identifyPlace } from '../access/places.ts';
-import type { DefaultStorage, HeldBackup, StorageContext } from '../context.ts';
+import type { HeldBackup, StorageContext } from '../context.ts';
 import { checkStorageJob } from '../jobs.ts';
 import { type DestinationRow, storageStore } from '../storage-store.ts';
 import { checkStorage, heldFault, recordCheck, type StorageLook } from './check-storage.ts';
@@ -13,20 +13,16 @@ import { checkStorage, heldFault, recordCheck, type StorageLook } from './check-
 const everyMs = minuteMs;
 const dueAfterMs = 10 * minuteMs;
 const checksPerRunMax = 100;
-const brokenMax = 1000;
 const lookTimeoutMs = 30 * secondMs;
 /** With the last attempt, which gives way to nobody: several before it were silent already. */
 const lastLookTimeoutMs = 8 * secondMs;
 
 /** An organization's default destination that does not work: its backups will fail until somebody mends it. */
-export async function defaultsWork(database: Database, defaults: Pick<DefaultStorage, 'isAny'>): Promise<boolean> {
-  return database.system(async (transaction) => {
-    const broken = await storageStore.broken(transaction, brokenMax);
-    return !(await defaults.isAny(transaction, broken));
-  });
+export async function defaultsWork(database: Database): Promise<boolean> {
+  return database.system(async (transaction) => !(await storageStore.isAnyDefaultBroken(transaction)));
 }
 
-/** Asks for a look at every destination that nobody has looked at for a while, the longest-forgotten first. */
+/** Asks for a look at every destination that nobody has looked at for a while, the longest-forgotten of each organization first. */
 export function recheckTask({ platform: { database, queue, clock } }: StorageContext): PeriodicTask {
   return {
     name: 'recheck storage',

@@ -75,6 +75,16 @@ export const taskStore = {
     return [...new Set(rows.flatMap((row) => (row.toId === null ? [row.id] : [row.id, row.toId])))];
   },
 
+  /** Destinations that anything was ever migrated from or to. */
+  async migratedPlaces({ client }: Transaction, organizationId: string): Promise<Set<string>> {
+    const { rows } = await client.query<{ id: string }>(
+      `select distinct unnest(array[storage_destination_id, to_storage_destination_id]) as id from storage_tasks
+        where organization_id = $1 and kind = 'migrate'`,
+      [organizationId],
+    );
+    return new Set(rows.map(({ id }) => id));
+  },
+
   async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<TaskRow | undefined> {
     const [row] = await orm
       .select()

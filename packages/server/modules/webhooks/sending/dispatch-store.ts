@@ -82,10 +82,20 @@ const insertStatement = `
     from json_to_recordset($1::json) as d (id text, "organizationId" text, "webhookId" text, "eventId" text, "eventType" text, now timestamptz)
   on conflict do nothing`;
 
+/** Asked every second by every process: to plan the statement that follows takes the database longer than this. */
+async function isAnyWaiting(client: Transaction['client'], after: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'select 1 from outbox_events where dispatched_at is null and organization_id > $1 limit 1',
+    [after],
+  );
+  return rowCount !== 0;
+}
+
 /** All SQL on the way from an event to its deliveries. Works across organizations. */
 export const dispatchStore = {
   /** By organization, those behind `after` only, oldest first. One whose events are all set aside or held is there without any. */
   async waiting({ client }: Transaction, now: Date, after: string, limits: PieceLimits): Promise<WaitingRow[]> {
+    if (!(await isAnyWaiting(client, after))) return [];
     const { organizations, eventsPerOrganization, pairsPerOrganization, events } = limits;
     const { rows } = await client.query<WaitingRow>({
       name: 'holdfast_webhooks_waiting',

@@ -27,7 +27,7 @@ let worker: App;
 let receiver: WebhookReceiver;
 let mails: TestMailServer;
 let firestore: FirestoreSandbox;
-const accident = { at: 0, toldAt: 0, mailedAt: 0 };
+const accident = { at: 0, toldAt: 0, mailedAt: 0, coveredFrom: null as unknown };
 const gatheredMs = 25_000;
 const mailOfAccident = () =>
   mails.received.find(({ readable }) => readable.includes('Many documents of Accident were deleted'));
@@ -129,7 +129,9 @@ async function tellOfAccident(call: Call, storageDestinationId: string): Promise
   app.clock.advance(gatheredMs);
   await vi.waitFor(() => expect(mailOfAccident()).toBeDefined(), { timeout: 30_000, interval: 200 });
   accident.mailedAt = Date.now() + gatheredMs;
-  await call('POST', `/projects/${id}/pitr/disable`, {});
+  ({ coveredFrom: accident.coveredFrom } = await call('POST', `/projects/${id}/pitr/disable`, {}));
+  await call('POST', `/projects/${id}/pitr/enable`, {});
+  await call('POST', `/projects/${id}/pitr/disable`, { deleteLog: true });
   await database.terminate();
 }
 
@@ -201,6 +203,24 @@ test('a mass deletion is told by event and by mail within a minute, with the mom
   expect([before > 0, before < 5_000]).toEqual([true, true]);
   expect(mailOfAccident()!.readable).toContain(anomaly.suggestedPointInTime);
   expect(accident.mailedAt - accident.at).toBeLessThan(60_000);
+});
+
+test('switching capture on and off tells which moments can be reached then', async () => {
+  const told = () =>
+    bodiesAt('/standard')
+      .filter(({ type, data }) => /^pitr.(en|dis)abled$/.test(type) && data.project.name === 'Accident')
+      .sort((left, right) => (left.timestamp < right.timestamp ? -1 : 1))
+      .map(({ data }) => data.pitr);
+  await vi.waitFor(() => expect(told()).toHaveLength(4));
+  const none = { coveredFrom: null, coveredTo: null };
+  const captured = { coveredFrom: accident.coveredFrom, coveredTo: expect.any(String) };
+  expect(accident.coveredFrom).toEqual(expect.any(String));
+  expect(told()).toEqual([
+    { enabled: true, status: 'starting', ...none },
+    { enabled: false, status: 'stopped', ...captured },
+    { enabled: true, status: expect.any(String), ...captured },
+    { enabled: false, status: 'stopped', ...none },
+  ]);
 });
 
 test('progress is told at each tenth at most once per job', () => {

@@ -64,7 +64,7 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
             </span>
             <span className="flex justify-between gap-2 text-meta text-ink3">
               <span className="min-w-0">
-                <MomentText backup={backup} />
+                <Time at={momentOf(backup)} as="near" /> <MadeLater backup={backup} />
               </span>
               {backup.compressedSize !== null && (
                 <span className="whitespace-nowrap">{formatBytes(backup.compressedSize)}</span>
@@ -123,7 +123,7 @@ function columnsOf(
       header: headers.snapshot,
       isLink: true,
       className: 'whitespace-nowrap',
-      cell: ({ backup }) => <MomentText backup={backup} />,
+      cell: ({ backup }) => <Time at={momentOf(backup)} as="near" />,
     },
     ...(showProject
       ? [
@@ -186,34 +186,24 @@ function columnsOf(
   ];
 }
 
-function MomentText({ backup }: { backup: Backup }) {
-  return (
-    <>
-      <Time at={momentOf(backup)} as="near" />
-      <span className="ml-2 text-ink3 lg:hidden">
-        <MadeLater backup={backup} />
-      </span>
-    </>
-  );
-}
-
 /** One that was made long after the moment it holds stands among those that were made then, and says so. */
 function MadeLater({ backup }: { backup: Backup }) {
   const made = madeLater(backup);
   return made ? (
     <>
-      {made.word} <Time at={made.at} as="near" />
+      {made.word} <Time at={made.at} as="day" />
     </>
   ) : null;
 }
 
-/** What failed left the cells beside it empty: why it failed is told across them, and the row stays one line. */
+/** What failed left the cells beside it empty: why is told across them on one line, with its code whole where there is room. */
 function Outcome({ backup }: { backup: Backup }) {
   if (backup.error)
     return (
       <span className="block w-0 text-left" title={backup.error.message}>
-        <span className="block w-24 truncate lg:w-36 xl:w-[350px] 2xl:w-[460px]">
-          {explainError(backup.error).title} <code className="font-mono text-fail text-meta">{backup.error.code}</code>
+        <span className="flex w-24 items-baseline gap-2 lg:w-36 xl:w-[350px] 2xl:w-[460px]">
+          <span className="truncate">{explainError(backup.error).title}</span>
+          <code className="hidden shrink-0 font-mono text-fail text-meta xl:inline">{backup.error.code}</code>
         </span>
       </span>
     );
@@ -231,7 +221,7 @@ function StartedBy({ backup, facts }: { backup: Backup; facts: RowFacts }) {
         (facts.scheduleName(backup) ?? t.backups.triggers[backup.trigger])
       )}
       {undoTo && (
-        <RowLink to={undoTo} tabIndex={-1} className="ml-2 font-medium text-held hover:underline">
+        <RowLink to={undoTo} tabIndex={-1} className="ml-2 font-medium text-held hover:underline max-xl:hidden">
           {t.backups.undoIt}
         </RowLink>
       )}

@@ -1,5 +1,6 @@
 import { type Backup, dayMs, hourMs, type Overview } from '@holdfast/contract';
 import { isUnserved, useAll, useRead } from '../../api/calls.ts';
+import { asOf, newestDataFirst } from '../../api/newest-backup.ts';
 import type { LineBand, LinePoint } from '../../components/line/marks.tsx';
 import type { Verdict } from '../../components/status.tsx';
 import type { Project } from '../projects/connect-form.tsx';
@@ -59,9 +60,6 @@ export function useOverview(nowMs: number) {
   };
 }
 
-/** What can be got back is as old as this, however long the backup took. */
-const asOf = ({ snapshotTime, createdAt }: Backup) => snapshotTime ?? createdAt;
-
 /** Without the service's judgement only what is certain is said. */
 function rowOf(
   project: Project,
@@ -70,7 +68,7 @@ function rowOf(
   scheduleName: string | null,
 ): ProjectRow {
   const isRefused = project.connection.status === 'unauthorized';
-  const newest = backups.find((backup) => backup.status === 'completed' && backup.trigger !== 'pre_restore');
+  const [newest] = goodPoints({ backups });
   return {
     project,
     judged,
@@ -115,5 +113,6 @@ export function bandsOf({ project }: ProjectRow): LineBand[] {
   ];
 }
 
-export const goodPoints = (row: ProjectRow) =>
-  row.backups.filter((backup) => backup.status === 'completed' && backup.trigger !== 'pre_restore').length;
+/** Those with the newest data first. A safety backup is none of them. */
+export const goodPoints = ({ backups }: Pick<ProjectRow, 'backups'>) =>
+  newestDataFirst(backups.filter(({ status, trigger }) => status === 'completed' && trigger !== 'pre_restore'));

@@ -1,6 +1,7 @@
 import { dayMs, type Overview } from '@holdfast/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { asOf } from '../../api/newest-backup.ts';
 import { useZone } from '../../api/organization.tsx';
 import { LineAxis } from '../../components/line/axis.tsx';
 import { LineLegend } from '../../components/line/legend.tsx';
@@ -132,7 +133,7 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
       </td>
       <td className="py-1">
         <Line
-          label={t.overview.lineLabel(project.name, goodPoints(row))}
+          label={t.overview.lineLabel(project.name, goodPoints(row).length)}
           days={lineDays}
           nowMs={nowMs}
           points={pointsOf(row, overview?.nextRuns)}
@@ -199,7 +200,7 @@ function intervalWords(row: ProjectRow): string {
 /** Safety backups hold what one restore was about to overwrite: no project comes back from them. Older ones are not told apart. */
 function pointsIn(row: ProjectRow): number {
   const completed = row.backups.filter(({ status }) => status === 'completed').length;
-  return row.project.statistics.backupCount > completed ? row.project.statistics.backupCount : goodPoints(row);
+  return row.project.statistics.backupCount > completed ? row.project.statistics.backupCount : goodPoints(row).length;
 }
 
 function Reach({ row, nowMs }: { row: ProjectRow; nowMs: number }) {
@@ -207,7 +208,7 @@ function Reach({ row, nowMs }: { row: ProjectRow; nowMs: number }) {
   const { enabled, coveredFrom, gaps } = row.project.pitr;
   const until = standsStillAt(row.project.pitr, nowMs);
   const shown = row.backups.filter(({ status }) => status === 'completed');
-  const oldest = shown.at(-1);
+  const oldest = goodPoints(row).at(-1);
   const { backupCount } = row.project.statistics;
   const minuteOf = (at: string) => `${formatDay(at, zone)} ${formatHour(at, zone)}`;
   if (enabled && coveredFrom)
@@ -228,7 +229,7 @@ function Reach({ row, nowMs }: { row: ProjectRow; nowMs: number }) {
       <span className="block text-meta text-ink3">
         {backupCount > shown.length
           ? t.overview.table.sinceBefore(formatDay(nowMs - lineDays * dayMs, zone))
-          : oldest && t.overview.table.since(formatDay(oldest.snapshotTime ?? oldest.createdAt, zone))}
+          : oldest && t.overview.table.since(formatDay(asOf(oldest), zone))}
       </span>
     </>
   );
@@ -252,7 +253,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
               {row.verdict && <VerdictState verdict={row.verdict} />}
             </div>
             <Line
-              label={t.overview.lineLabel(row.project.name, goodPoints(row))}
+              label={t.overview.lineLabel(row.project.name, goodPoints(row).length)}
               days={phoneDays}
               nowMs={nowMs}
               points={pointsOf(row, overview?.nextRuns)}

@@ -15,6 +15,7 @@ import {
 } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useAll, useRead } from '../../api/calls.ts';
+import { newestDataFirst } from '../../api/newest-backup.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { LinkButton, TextLink } from '../../components/button.tsx';
 import { useNow } from '../../components/time.tsx';
@@ -209,7 +210,7 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
   const isUnread =
     broken.length > 0 &&
     rows.some(({ judged }) => judged?.protection.reasons.some(({ code }) => code === 'storage_error'));
-  const hasBackup = rows.some((row) => goodPoints(row) > 0 || row.newestAt !== null);
+  const hasBackup = rows.some((row) => goodPoints(row).length > 0 || row.newestAt !== null);
   const find = (
     <LinkButton icon={FileSearch} to={paths.find()}>
       {t.overview.findDocument}
@@ -237,7 +238,7 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
         {unproven.length > 0 && <p>{t.overview.neverProven(unproven.map(({ project }) => project.name))}</p>}
       </Answer>
     );
-  const newest = rows.flatMap((row) => row.backups).find(({ status }) => status === 'completed');
+  const [newest] = newestDataFirst(rows.flatMap(goodPoints));
   if (isUnread && hasBackup) {
     return (
       <Answer

@@ -12,7 +12,7 @@ import { usePaths, useSearch } from '../../url.ts';
 import { momentOf, typeName } from '../backups/shared.tsx';
 import { NoProject } from '../projects/no-project.tsx';
 import { CollectionPicker, collectionsMax } from './collection-picker.tsx';
-import type { MergeMode, Plan } from './plan.ts';
+import { lines, type MergeMode, type Plan } from './plan.ts';
 import type { PlanWords } from './plan-words.ts';
 
 /** What an answer changes in the address. */
@@ -133,6 +133,9 @@ export function WhatStep({ plan, onDone }: StepProps) {
   );
 }
 
+/** A collection, an id, a collection, an id. */
+const isDocumentPath = (path: string) => path.split('/').length % 2 === 0 && path.split('/').every(Boolean);
+
 type Which = 'all' | 'some' | 'docs';
 
 export function WhichStep({ plan, onDone }: StepProps) {
@@ -141,6 +144,7 @@ export function WhichStep({ plan, onDone }: StepProps) {
   );
   const [given] = useState(() => plan.documents.join('\n'));
   const [documents, setDocuments] = useState(given);
+  const [noPath, setNoPath] = useState<string>();
   const [below, setBelow] = useState(plan.below);
   const [, setSearch] = useSearch();
   const inBackup = useGrowing(
@@ -171,7 +175,13 @@ export function WhichStep({ plan, onDone }: StepProps) {
   // What is chosen stands in the entry of this very question, so that Back finds it.
   const keep = (change: Partial<Parameters<typeof answerOf>[0]>) =>
     void setSearch({ ...answerOf({ which, chosen, documents, below, ...change }), step: 'which' }, { replace: true });
-  const go = () => onDone(answerOf({ which, chosen, documents, below }));
+  const go = () => {
+    // What came with the address may hold a line break.
+    const isTyped = which === 'docs' && documents !== given;
+    const wrong = isTyped ? lines(documents).find((path) => !isDocumentPath(path)) : undefined;
+    setNoPath(wrong);
+    if (wrong === undefined) onDone(answerOf({ which, chosen, documents, below }));
+  };
   return (
     <div className="max-w-xl">
       <Heading title={t.newRestore.steps.which} />
@@ -202,13 +212,17 @@ export function WhichStep({ plan, onDone }: StepProps) {
       )}
       {which === 'docs' && (
         <div className="mt-4">
-          <Field label={t.newRestore.documentsLabel}>
+          <Field
+            label={t.newRestore.documentsLabel}
+            error={noPath === undefined ? undefined : t.newRestore.noPath(noPath)}
+          >
             <TextArea
               rows={5}
               value={documents}
               placeholder="users/ada"
               onChange={(event) => {
                 setDocuments(event.target.value);
+                setNoPath(undefined);
                 keep({ documents: event.target.value });
               }}
             />

@@ -24,7 +24,7 @@ export interface Plan {
 }
 
 /** What people type or paste; a path that begins or ends with a space comes as the one document. */
-const lines = (text: string | undefined) =>
+export const lines = (text: string | undefined) =>
   (text ?? '')
     .split('\n')
     .map((line) => line.trim())

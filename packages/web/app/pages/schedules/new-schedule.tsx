@@ -52,7 +52,10 @@ function Form({ projectId }: { projectId: string }) {
   const { question } = useLeaveQuestion(draft);
   const create = useAct('createSchedule', { onDone: (made) => go(paths.schedule(made.id), { evenUnsaved: true }) });
   const first = useNextRuns(draft).preview.data?.runs[0];
-  const faults = fieldErrors(create.error);
+  // What was refused may have been changed since, and while the answer was awaited.
+  const [sent, setSent] = useState<Draft>();
+  const refusal = sent === draft ? create.error : null;
+  const faults = fieldErrors(refusal);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   return (
     <PageFrame
@@ -68,14 +71,17 @@ function Form({ projectId }: { projectId: string }) {
             icon={Check}
             busy={create.isPending}
             disabled={draft.projectId === ''}
-            onClick={() => create.mutate({ body: requestOf(draft) })}
+            onClick={() => {
+              setSent(draft);
+              create.mutate({ body: requestOf(draft) });
+            }}
           >
             {t.schedules.save}
           </Button>
         </>
       }
     >
-      {create.error && !placedFaults.some((field) => faults[field]) && <FormProblem error={create.error} />}
+      {refusal && !placedFaults.some((field) => faults[field]) && <FormProblem error={refusal} />}
       <Editor draft={draft} set={set} faults={faults} />
       {question}
     </PageFrame>

@@ -45,10 +45,14 @@ function Shown({ schedule }: { schedule: Schedule }) {
   const canEdit = useCan('member');
   const { question, keep } = useLeaveQuestion(draft);
   const save = useAct('updateSchedule');
-  const faults = fieldErrors(save.error);
+  // What was refused may have been changed since, and while the answer was awaited.
+  const [sent, setSent] = useState<Draft>();
+  const refusal = sent === draft ? save.error : null;
+  const faults = fieldErrors(refusal);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const params = { scheduleId: schedule.id };
-  const submit = () =>
+  const submit = () => {
+    setSent(draft);
     save.mutate(
       { params, body: changesOf(saved, draft, schedule) },
       {
@@ -59,6 +63,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
         },
       },
     );
+  };
   return (
     <PageFrame
       title={schedule.name}
@@ -69,7 +74,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
       actions={canEdit && <Actions schedule={schedule} onSave={submit} isSaving={save.isPending} />}
     >
       <HindrancePanel schedule={schedule} />
-      {save.error && !placedFaults.some((field) => faults[field]) && <FormProblem error={save.error} />}
+      {refusal && !placedFaults.some((field) => faults[field]) && <FormProblem error={refusal} />}
       {canEdit ? (
         <Editor draft={draft} set={set} faults={faults} schedule={schedule} />
       ) : (

@@ -8,6 +8,7 @@ import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Saved } from '../../components/save-row.tsx';
 import { FormProblem } from '../../components/states.tsx';
+import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import type { OrganizationDetail } from './general.tsx';
 
@@ -39,6 +40,11 @@ function Form({ organization }: { organization: OrganizationDetail }) {
   const addresses = emails.split(/[\s,;]+/).filter(Boolean);
   const notifications = who === 'team' ? null : { emails: who === 'others' ? addresses : [], events: [...events] };
   const { question, keep } = useLeaveQuestion(notifications);
+  // Of the list as it was sent: which of its lines is wrong, and why.
+  const [faultField, reason] =
+    Object.entries(fieldErrors(save.error)).find(([field]) => field.includes('emails')) ?? [];
+  const sent = save.variables?.body?.settings?.notifications?.emails ?? [];
+  const fault = reason && [sent[Number(faultField?.split('.').at(-1))], reason].filter(Boolean).join(': ');
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate({ body: { settings: { notifications } } }, { onSuccess: () => keep(notifications) });
@@ -60,7 +66,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
           }))}
         />
         {who === 'others' && (
-          <Field label={words.emails} hint={words.emailsHint}>
+          <Field label={words.emails} hint={words.emailsHint} error={fault}>
             <TextArea rows={3} value={emails} onChange={(event) => setEmails(event.target.value)} />
           </Field>
         )}
@@ -79,7 +85,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
             ))}
           </fieldset>
         )}
-        <FormProblem error={save.error} />
+        {!(fault && who === 'others') && <FormProblem error={save.error} />}
         <div className="flex items-center gap-3">
           <Button
             kind="primary"

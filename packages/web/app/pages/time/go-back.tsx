@@ -1,6 +1,7 @@
 import type { PitrWindow } from '@holdfast/contract';
 import { CircleCheck, FileSearch, RotateCcw, TriangleAlert } from 'lucide-react';
 import { useRead } from '../../api/calls.ts';
+import { asOf, newestDataFirst } from '../../api/newest-backup.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { LinkButton, TextLink } from '../../components/button.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
@@ -8,7 +9,6 @@ import { Panel } from '../../components/panel.tsx';
 import { formatClock, formatDateTime, inputClock, inputDate, instantOf } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
-import { momentOf } from '../backups/shared.tsx';
 import { reachOf } from './reachable.ts';
 
 interface GoBackProps {
@@ -99,8 +99,8 @@ function BackupBefore({ projectId, atMs }: Pick<GoBackProps, 'projectId' | 'atMs
   const canRestore = useCan('member');
   const query = { projectId, status: 'completed', to: new Date(atMs).toISOString(), limit: 20 } as const;
   const backups = useRead('listBackups', { query }, { everyMs: false });
-  const found = backups.data?.data.find(
-    (backup) => backup.trigger !== 'pre_restore' && Date.parse(momentOf(backup)) <= atMs,
+  const [found] = newestDataFirst(backups.data?.data ?? []).filter(
+    (backup) => backup.trigger !== 'pre_restore' && Date.parse(asOf(backup)) <= atMs,
   );
   // A longer list may have an older one further on.
   if (backups.data && !found && backups.data.pagination.nextCursor === null)
@@ -110,7 +110,7 @@ function BackupBefore({ projectId, atMs }: Pick<GoBackProps, 'projectId' | 'atMs
     <p className="flex flex-wrap items-center gap-2 text-table">
       {t.time.backupBefore}
       <TextLink to={canRestore ? paths.newRestore({ backupId: found.id }) : paths.backup(found.id)}>
-        {formatDateTime(momentOf(found), zone)}
+        {formatDateTime(asOf(found), zone)}
       </TextLink>
     </p>
   );

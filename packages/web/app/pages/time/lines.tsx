@@ -23,10 +23,16 @@ interface LinesProps {
 const windows = { minute: minuteMs, quarter: 15 * minuteMs, hours: 2 * hourMs, day: dayMs } as const;
 type WindowName = keyof typeof windows;
 
+/** What has been captured for minutes only would be a dot among hours. */
+function firstWindow({ coveredFrom, coveredTo }: PitrWindow): WindowName {
+  const coveredMs = Date.parse(coveredTo ?? '') - Date.parse(coveredFrom ?? '');
+  return coveredMs < windows.quarter ? 'quarter' : 'hours';
+}
+
 /** The whole reach above, a stretch around the chosen moment below. */
 export function Lines({ projectId, pitr, backups, nowMs, atMs, onChoose }: LinesProps) {
   const zone = useZone();
-  const [name, setName] = useState<WindowName>('hours');
+  const [name, setName] = useState<WindowName>(() => firstWindow(pitr));
   const lengthMs = windows[name];
   const toMs = Math.min(nowMs + lengthMs * 0.08, atMs + lengthMs * 0.6);
   const fromMs = toMs - lengthMs;

@@ -1,0 +1,17 @@
+import { decodeDocument, encodeDocument } from '../../../format/document-json.ts';
+import { ReferenceRewriter } from './rewrite-references.ts';
+
+interface Move {
+  /** Databases as `projects/{project}/databases/{database}`. */
+  readonly from: string;
+  readonly to: string;
+  readonly rewriteReferences: boolean;
+}
+
+/** The same document as one of another database; references into the one that it comes from follow it where they shall. */
+export function moveDocument(bytes: Uint8Array, { from, to, rewriteReferences }: Move): Uint8Array {
+  const { name, ...others } = decodeDocument(bytes);
+  const moved = Buffer.from(encodeDocument({ ...others, name: `${to}${name.slice(from.length)}` }));
+  const rewritten = rewriteReferences ? new ReferenceRewriter(from, to).rewrite(moved, 0, moved.length) : undefined;
+  return rewritten ?? moved;
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { sharingLooks } from './shared-looks.ts';
+
+const look = 'WITH next AS (SELECT 1 FOR UPDATE SKIP LOCKED) UPDATE job';
+
+/** A database that answers when it is told to. */
+function slowDatabase() {
+  const asked: ((rows: unknown[] | Error) => void)[] = [];
+  const execute = (_text: string, _values?: unknown[]) =>
+    new Promise<{ rows: unknown[] }>((resolve, reject) => {
+      asked.push((rows) => (rows instanceof Error ? reject(rows) : resolve({ rows })));
+    });
+  const answer = async (rows: unknown[] | Error) => {
+    await expect.poll(() => asked.length, { interval: 1 }).toBeGreaterThan(0);
+    asked.shift()?.(rows);
+  };
+  return { asked, answer, execute: sharingLooks(execute) };
+}
+
+test('places that look at once ask once when there is nothing, and once more for each job that there is', async () => {
+  const { asked, answer, execute } = slowDatabase();
+  const looks = Promise.all([1, 2, 3, 4].map(() => execute(look)));
+  await answer(['a job']);
+  await answer(['another job']);
+  await answer([]);
+  expect((await looks).map(({ rows }) => rows)).toEqual([['a job'], ['another job'], [], []]);
+  expect(asked).toHaveLength(0);
+});
+
+test('who looks while a question is under way is not answered by it, for a job may have come since', async () => {
+  const { answer, asked, execute } = slowDatabase();
+  const first = execute(look);
+  await expect.poll(() => asked.length, { interval: 1 }).toBe(1);
+  const second = execute(look);
+  await answer([]);
+  await answer(['a job']);
+  expect((await first).rows).toEqual([]);
+  expect((await second).rows).toEqual(['a job']);
+});
+
+test('a failure is told to all that it concerns, and the next look asks anew', async () => {
+  const { answer, execute } = slowDatabase();
+  const looks = Promise.allSettled([execute(look), execute(look)]);
+  await answer(new Error('away'));
+  expect((await looks).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  const next = execute(look);
+  await answer(['a job']);
+  expect((await next).rows).toEqual(['a job']);
+});
+
+test('different questions, and statements that are no looks, do not wait for each other', async () => {
+  const { asked, execute } = slowDatabase();
+  void execute(look, ['one kind']);
+  void execute(look, ['another kind']);
+  void execute('select 1');
+  void execute('select 1');
+  await expect.poll(() => asked.length, { interval: 1 }).toBe(4);
+});

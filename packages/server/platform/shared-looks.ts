@@ -1,0 +1,62 @@
+import { Places } from './places.ts';
+
+/** So many kinds are looked for at once: more would open a connection each, which costs the database more than the look. */
+const looksAtOnce = 2;
+
+/** What the queue's own database client is to its callers. */
+type Execute<Answer> = (text: string, values?: unknown[]) => Promise<Answer>;
+
+interface Look<Answer> {
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/** How a place asks for a job that nobody else has taken. */
+const isLook = (text: string) => text.includes('next AS (') && text.includes('SKIP LOCKED');
+
+/**
+ * All idle places of a kind look for the same job at the same moment: when the process starts, and whenever a job is
+ * announced. One statement asks for all that wait. What it finds goes to the first of them, and it is asked again for the
+ * others; when it finds nothing, nothing is there for any of them. Nobody is given an answer to a question that was under
+ * way before it asked, because a job may have been announced in between.
+ */
+export function sharingLooks<Answer extends { rows: unknown[] }>(execute: Execute<Answer>): Execute<Answer> {
+  const places = new Places(looksAtOnce);
+  const waiting = new Map<string, Look<Answer>[]>();
+  const take = (key: string) => {
+    const looks = waiting.get(key) ?? [];
+    waiting.set(key, []);
+    return looks;
+  };
+  const ask = async (key: string, text: string, values?: unknown[]) => {
+    while (waiting.get(key)?.length) {
+      let looks: Look<Answer>[] = [];
+      try {
+        const answer = await places.run('looks', () => {
+          looks = take(key);
+          return execute(text, values);
+        });
+        const [first, ...others] = looks;
+        first?.resolve(answer);
+        if (answer.rows.length > 0) waiting.set(key, [...others, ...take(key)]);
+        else for (const look of others) look.resolve(answer);
+      } catch (error) {
+        for (const look of looks) look.reject(error);
+      }
+    }
+    waiting.delete(key);
+  };
+  return (text, values) => {
+    if (!isLook(text)) return execute(text, values);
+    const key = JSON.stringify([text, values]);
+    return new Promise<Answer>((resolve, reject) => {
+      const others = waiting.get(key);
+      if (others) others.push({ resolve, reject });
+      else {
+        waiting.set(key, [{ resolve, reject }]);
+        // Those that were woken in the same turn ask in the same turn.
+        setImmediate(() => void ask(key, text, values));
+      }
+    });
+  };
+}
