@@ -52,11 +52,12 @@ export default defineConfig({
       // Services and command lines that tests start as processes load in half the time from the second one on.
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)),
     },
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // No promise about speed: what stands still is ended. A machine with other work beside takes several times as long.
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
     teardownTimeout: 30_000,
     // What happens in the background takes as long as the machine is busy, and who asks more often makes it busier.
-    expect: { poll: { timeout: 30_000, interval: 100 } },
+    expect: { poll: { timeout: 60_000, interval: 100 } },
     maxWorkers: workersMax,
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -44,7 +44,7 @@ async function waitingLogin({ app } = house): Promise<Login> {
     stream.on('data', (piece) => {
       text += String(piece);
     });
-  await expect.poll(() => text, { timeout: 20_000 }).toContain('paste its address here');
+  await expect.poll(() => text).toContain('paste its address here');
   return { child, address: addressIn(text), said: () => text };
 }
 
@@ -75,7 +75,7 @@ test('a person signs in with the browser of this machine, and reads there that i
   expect((await holdfast('whoami')).out).toContain(ada.email);
 });
 
-test('at a terminal the browser is opened, and --no-browser opens none', { timeout: 60_000 }, async () => {
+test('at a terminal the browser is opened, and --no-browser opens none', async () => {
   const opened = join(folder, 'opened');
   const browser = join(folder, 'browser');
   await writeFile(browser, `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`);
@@ -90,14 +90,14 @@ test('at a terminal the browser is opened, and --no-browser opens none', { timeo
   const spy = vi.spyOn(process, 'stdin', 'get').mockReturnValue(stdin as never);
   const login = holdfast('login', '--url', house.app.address, '--json');
   const read = () => readFile(opened, 'utf8').catch(() => '');
-  await expect.poll(read, { timeout: 20_000 }).toContain('code_challenge_method=S256');
+  await expect.poll(read).toContain('code_challenge_method=S256');
   await browseFrom(await read());
   const { code, json, error } = await login;
   expect([code, json], error).toEqual([0, expect.objectContaining({ kind: 'person', email: ada.email })]);
   spy.mockRestore();
 });
 
-test('over ssh a person pastes the address that the browser could not load', { timeout: 60_000 }, async () => {
+test('over ssh a person pastes the address that the browser could not load', async () => {
   const login = await waitingLogin();
   const { url } = await browseFrom(login.address, false);
   login.child.stdin.write(`${url.replace(/state=[^&]+/, 'state=another')}\n`);
@@ -140,7 +140,7 @@ test('a refused consent, a forgotten secret and a service without a provider are
   await local.close();
 });
 
-test('whom the service does not let in is told so where the command waits', { timeout: 60_000 }, async () => {
+test('whom the service does not let in is told so where the command waits', async () => {
   const closed = await startProviderApp({ SIGN_UP_POLICY: 'invited' });
   closed.provider.account = ada;
   const founder = await waitingLogin(closed);

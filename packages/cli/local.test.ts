@@ -109,7 +109,7 @@ test('latest is the newest whole backup of the database that is meant, and asks 
   expect(found).toMatchObject({ hasMore: true, documents: { length: 3 } });
 });
 
-test('a document is restored with everything below it, and nothing beside it', { timeout: 60_000 }, async () => {
+test('a document is restored with everything below it, and nothing beside it', async () => {
   const lines = (await holdfast('export', 'latest:shop', ...key())).out.trimEnd().split('\n');
   const paths = lines.map((line) => (JSON.parse(line) as { name: string }).name.split('/documents/')[1]!);
   const document = paths
@@ -132,7 +132,7 @@ test('a document is restored with everything below it, and nothing beside it', {
   expect(await json('restore', 'latest:shop', ...target, ...without)).toMatchObject({ written: below - left });
 });
 
-test('what is left out is not restored by another name', { timeout: 60_000 }, async () => {
+test('what is left out is not restored by another name', async () => {
   await writeFile(join(folder, 'two.json'), '{"users":{"ada":{"n":1}},"notes":{"1":{"n":1}}}');
   const store = ['--store', join(folder, 'left-out')];
   const source = ['--from', folder, '--format', 'json', '--project', 'shop'];
@@ -147,7 +147,7 @@ test('what is left out is not restored by another name', { timeout: 60_000 }, as
   expect(both).toMatchObject({ code: 2, error: expect.stringContaining('--no-subcollections') });
 });
 
-test('an imported file is never the latest, bears no increment, takes nothing', { timeout: 60_000 }, async () => {
+test('an imported file is never the latest, bears no increment, takes nothing', async () => {
   const store = ['--store', join(folder, 'with-import')];
   const own = await json('backup', '--project', 'shop', ...store);
   await writeFile(join(folder, 'old.json'), '{"users":{"ada":{"name":"Ada"}}}');
@@ -167,7 +167,7 @@ test('an imported file is never the latest, bears no increment, takes nothing', 
     expect(await json('restore', id, ...equal)).toMatchObject({ deleted: 0 });
 });
 
-test('what a backup does not cover has not changed since', { timeout: 60_000 }, async () => {
+test('what a backup does not cover has not changed since', async () => {
   const part = await json('backup', '--project', 'shop', '--collections', 'edge');
   const flat = await json('backup', '--project', 'shop', '--no-subcollections');
   const compare = async (...words: string[]) => {
@@ -233,7 +233,7 @@ test('wrong keys, damage, missing backups and wrong usage have exit codes of the
   expect([await readdir(out), await readFile(join(out, 'export.ndjson'), 'utf8')]).toEqual([['export.ndjson'], 'good']);
 });
 
-test('an id that is taken is a conflict, told before anything is read', { timeout: 60_000 }, async () => {
+test('an id that is taken is a conflict, told before anything is read', async () => {
   const store = ['--store', join(folder, 'named'), '--project', 'shop', '--id', 'monday', ...key()];
   expect((await holdfast('backup', ...store)).code).toBe(0);
   const again = await holdfast('backup', ...store);
@@ -271,7 +271,7 @@ test('a folder that does not exist is told by every command that reads, and stay
   expect((await holdfast('list', '--store', store, ...key())).out).toContain('bkp_');
 });
 
-test('accounts that a backup does not hold are missed before anything is written', { timeout: 60_000 }, async () => {
+test('accounts that a backup does not hold are missed before anything is written', async () => {
   const store = ['--store', join(folder, 'no-accounts'), ...key()];
   expect((await holdfast('backup', '--project', 'shop', ...store)).code).toBe(0);
   const restored = await holdfast('restore', 'latest', '--project', 'no-accounts', '--auth-users', ...store);
@@ -280,7 +280,7 @@ test('accounts that a backup does not hold are missed before anything is written
   expect(target.documentCount).toBe(0);
 });
 
-test('a restore that is stopped says how far it came, and goes on from there', { timeout: 60_000 }, async () => {
+test('a restore that is stopped says how far it came, and goes on from there', async () => {
   const store = ['--store', join(folder, 'stopped'), '--project', 'stopped', ...key()];
   const full = JSON.parse((await holdfast('backup', ...store.with(3, 'shop'), '--json')).out);
   const bar = vi.spyOn(ProgressBar.prototype, 'update').mockImplementation(() => void process.emit('SIGINT'));
@@ -311,7 +311,7 @@ test('a database without credentials is told what would open it', async () => {
   ]);
 });
 
-test('a recovery kit opens backups whatever the destinations in it are called', { timeout: 60_000 }, async () => {
+test('a recovery kit opens backups whatever the destinations in it are called', async () => {
   const store = ['--store', join(folder, 'by-kit')];
   expect((await holdfast('backup', '--project', 'shop', ...store, ...key())).code).toBe(0);
   const kit = [
@@ -376,7 +376,7 @@ async function typing(lines: readonly string[], ...words: string[]): Promise<Out
   }
 }
 
-test('a long restore off a terminal says now and then how far it came', { timeout: 60_000 }, async () => {
+test('a long restore off a terminal says now and then how far it came', async () => {
   const store = ['--store', join(folder, 'told'), ...key()];
   expect((await holdfast('backup', '--project', 'shop', ...store)).code).toBe(0);
   const { now } = performance;

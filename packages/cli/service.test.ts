@@ -340,7 +340,7 @@ describe('a reader who stops early', () => {
       execFile('bash', ['-c', line], { env: process.env }, (failure) => resolve(Number(failure?.code ?? 0)));
     });
 
-  test('of the progress does not end the wait for what was begun', { timeout: 60_000 }, async () => {
+  test('of the progress does not end the wait for what was begun', async () => {
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 1500 });
     try {
       expect(await firstOf('backup Shop --wait', '2>&1 >/dev/null | head -1')).toBe(0);
@@ -350,7 +350,7 @@ describe('a reader who stops early', () => {
     }
   });
 
-  test('of what is watched is not told that it has ended well', { timeout: 60_000 }, async () => {
+  test('of what is watched is not told that it has ended well', async () => {
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
     try {
       const { id } = (await holdfast('backup', 'Shop', '--json')).json;

@@ -22,5 +22,5 @@ describe.skipIf(!isForeignFirestoreInstalled)('against a Firestore of other hand
 
   test('whatever people do in whatever order, the promises of backups, restores and undos hold', async () => {
     expect(await runModel(service, { runs: 2, seed: 9001 })).toEqual([]);
-  }, 120_000);
+  });
 });

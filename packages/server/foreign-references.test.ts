@@ -220,7 +220,7 @@ beforeAll(async () => {
   }
   home = organizations[0];
   [own, foreign] = [await resourcesOf(app, home), await resourcesOf(app, organizations[1])];
-}, 120_000);
+});
 afterAll(async () => {
   await app.close();
   await firestore.stop();

@@ -48,7 +48,7 @@ test('a rejection that nobody caught is told, and the process closes and ends wi
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 test('an exception is told in the same way; the work of the process is handed back, and another one finishes it', async () => {
   const environment = {
@@ -75,7 +75,7 @@ test('an exception is told in the same way; the work of the process is handed ba
   } finally {
     await bench.close();
   }
-}, 120_000);
+});
 
 /** A start as an operator does it: what it said, and how it ended if it did within the given time. */
 async function start(
@@ -129,13 +129,13 @@ describe('a start', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('that is told to stop before it is over stops when it has started', { timeout: 60_000 }, async () => {
+  test('that is told to stop before it is over stops when it has started', async () => {
     const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /Server listening/);
     expect(code).toBe(0);
     expect(out).toContain('the service has stopped');
   });
 
-  test('and its end are told in lines that a person can read, with LOG_FORMAT=text', { timeout: 60_000 }, async () => {
+  test('and its end are told in lines that a person can read, with LOG_FORMAT=text', async () => {
     // As a terminal does that is closed.
     const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /^Sign in: \S+$/m, 'SIGHUP');
     expect(code).toBe(0);
@@ -147,7 +147,7 @@ describe('a start', () => {
     expect(out).not.toMatch(/^\{/m);
   });
 
-  test('is told for people on a terminal, and in lines of JSON into a pipe', { timeout: 60_000 }, async ({ skip }) => {
+  test('is told for people on a terminal, and in lines of JSON into a pipe', async ({ skip }) => {
     const { out } = await start(usual, /^Sign in: \S+$/m);
     const lines = out.split('\n').filter((line) => line.startsWith('{'));
     expect(out).not.toMatch(/ INFO /);
@@ -161,7 +161,7 @@ describe('a start', () => {
     expect(shown.out).not.toMatch(/^\{/m);
   });
 
-  test('by npm ends with it: who ends npm leaves no service behind', { timeout: 60_000 }, async () => {
+  test('by npm ends with it: who ends npm leaves no service behind', async () => {
     const { code, out } = await start(usual, /^Sign in: \S+$/m, 'SIGTERM', 'npm');
     expect(code).toBe(0);
     expect(out).toContain('the service has stopped');
@@ -256,7 +256,7 @@ describe('a start', () => {
     );
   });
 
-  test('with a wrong password ends with 1 and one sentence, without a stack', { timeout: 60_000 }, async () => {
+  test('with a wrong password ends with 1 and one sentence, without a stack', async () => {
     const wrong = new URL(database.url);
     wrong.password = 'wrong';
     const { code, error } = await start({ ...usual, DATABASE_URL: wrong.href });

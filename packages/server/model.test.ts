@@ -19,4 +19,4 @@ afterAll(async () => {
 
 test('whatever people do in whatever order: nothing outside a scope changes, an undo is exact, every backup shows its moment, and what is not ours is not touched', async () => {
   expect(await runModel(service, settings)).toEqual([]);
-}, 180_000);
+});

@@ -93,7 +93,7 @@ describe('the packed contract in an empty project', () => {
       expect(stdout, version).toContain('replace: 1');
       expect(stdout, version).toContain('404 BACKUP_NOT_FOUND req_');
     }
-  }, 120_000);
+  });
 
   test('holds built files and no sources', async () => {
     const { stdout } = await run('tar', ['tzf', join(folder, 'holdfast-contract-2.0.0.tgz')]);

@@ -92,7 +92,7 @@ test.skipIf(!isKnown)(
       body: { backupId, documentIds: whole.slice(0, 1), options: { includeSubcollections: true } },
     });
     const owner = await ownerClient();
-    await expect.poll(() => reasonsOf(owner, id), { timeout: 60_000 }).toMatch('restores_below_epoch');
+    await expect.poll(() => reasonsOf(owner, id)).toMatch('restores_below_epoch');
     old.kill('SIGTERM');
     await world.cluster.startWorker();
     expect(await world.untilRestore(id, ended)).toMatchObject({ status: 'completed', documentsRestored: whole.length });
@@ -120,7 +120,7 @@ test.skipIf(!isKnown)(
     const epoch = await epochOf();
     const old = await world.cluster.startRole('worker', earlier.main);
     today.kill('SIGKILL');
-    await expect.poll(() => reasonsOf(owner, id), { timeout: 60_000 }).toMatch('restores_ranges_epoch');
+    await expect.poll(() => reasonsOf(owner, id)).toMatch('restores_ranges_epoch');
     expect(await epochOf()).toBe(epoch);
     world.firestore.control.clearFaults();
     goOn();

@@ -8,7 +8,7 @@ import { openWorld, type World } from './testing/world.ts';
 let world: World;
 beforeAll(async () => {
   world = await openWorld();
-}, 120_000);
+});
 afterAll(() => world.close());
 
 /** Where a page shows what is somebody's own, this reader has this; a word that is not here would reach the command as it stands. */
@@ -109,7 +109,7 @@ async function shopId(): Promise<string> {
 }
 
 async function ended(status: () => Promise<string>): Promise<void> {
-  await expect.poll(status, { timeout: 30_000 }).toMatch(/completed|failed|cancelled/);
+  await expect.poll(status).toMatch(/completed|failed|cancelled/);
 }
 
 async function slowBackup(): Promise<string> {
@@ -151,7 +151,7 @@ async function newDelivery(): Promise<string> {
 async function coveredMoment(): Promise<string> {
   const projectId = await shopId();
   const pitr = async () => await world.client.getPitr({ params: { projectId } });
-  await expect.poll(async () => (await pitr()).coveredTo, { timeout: 40_000 }).not.toBeNull();
+  await expect.poll(async () => (await pitr()).coveredTo).not.toBeNull();
   return (await pitr()).coveredTo!;
 }
 

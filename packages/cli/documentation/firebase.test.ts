@@ -77,7 +77,7 @@ describe('the commands', () => {
     const deny = Object.keys(actionOf).filter((operation) => !allowed.has(actionOf[operation] as string));
     expect(deny).toContain('ListBuckets');
     world = await openWorld({ credentials: [{ ...sandboxS3Credential, deny }] });
-  }, 120_000);
+  });
   afterAll(() => world.close());
 
   test('lead from a bucket under the policy of the page to a nightly backup and a restored document', {
@@ -99,7 +99,7 @@ describe('the commands', () => {
     expect((await world.firestore.doc('users/ada').get()).data()).toEqual({ name: 'ada Lovelace' });
   });
 
-  test('tell at once that a bucket has no object lock', { timeout: 60_000 }, async () => {
+  test('tell at once that a bucket has no object lock', async () => {
     const options = `--region eu-central-1 --endpoint ${world.s3.endpoint} --force-path-style --object-lock governance:30`;
     const added = await world.shell.run(`holdfast storage add Plain --type s3 --bucket acme ${options}`, world.env);
     expect(added.code).not.toBe(0);

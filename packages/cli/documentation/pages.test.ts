@@ -51,7 +51,7 @@ test('docs/sandbox.md and docs/sandbox-storage.md start what they say, with the 
   for (const { said } of outcomes) expect(said).toMatch(/127\.0\.0\.1:\d+/);
 });
 
-test('what sentences name to start or to look at does so', { timeout: 180_000 }, async () => {
+test('what sentences name to start or to look at does so', async () => {
   const sandbox = (name: string) => `npx node packages/sandbox/${name}/main.ts`;
   for (const [name, setting] of [
     ['firestore', 'FIRESTORE_EMULATOR_HOST'],
@@ -70,7 +70,7 @@ test('what sentences name to start or to look at does so', { timeout: 180_000 },
   expect(pages.said).toMatch(/Local: +http:\/\/(localhost|127)/);
 });
 
-test('`npm run dev` is a start that watches', { timeout: 180_000 }, async () => {
+test('`npm run dev` is a start that watches', async () => {
   const database = await createTestDatabase();
   const env = { PORT: '0', DATABASE_URL: database.url, MASTER_KEY: testMasterKey, HOLDFAST_DATA: join(folder, 'dev') };
   const { said } = await run('npm run dev', { ...env, SHUTDOWN_GRACE_SECONDS: '1' }, /Holdfast is running at http/);
@@ -78,7 +78,7 @@ test('`npm run dev` is a start that watches', { timeout: 180_000 }, async () => 
   await database.drop();
 });
 
-test('docs/keys.md replaces the master key in the data folder', { timeout: 120_000 }, async () => {
+test('docs/keys.md replaces the master key in the data folder', async () => {
   const database = await createTestDatabase();
   const data = join(folder, 'keys');
   await mkdir(data);
@@ -89,7 +89,7 @@ test('docs/keys.md replaces the master key in the data folder', { timeout: 120_0
   await database.drop();
 });
 
-test('docs/identity.md replaces the key that signs', { timeout: 120_000 }, async () => {
+test('docs/identity.md replaces the key that signs', async () => {
   const database = await createTestDatabase();
   const env = { DATABASE_URL: database.url, MASTER_KEY: testMasterKey, HOLDFAST_DATA: join(folder, 'data') };
   const [line] = lines('docs/identity.md') as [string];

@@ -76,7 +76,7 @@ describe.skipIf(!hasNginx)('behind nginx as docs/firebase.md has it (needs nginx
   test('callers have their own address, figures are for nobody, and streams come as they are written', async () => {
     nginx = spawn('nginx', ['-c', file], { stdio: 'ignore' });
     const isThere = async () => (await ask('/health/ready').catch(() => undefined))?.statusCode;
-    await expect.poll(isThere, { timeout: 20_000 }).toBe(200);
+    await expect.poll(isThere).toBe(200);
     expect((await ask('/metrics')).statusCode).toBe(401);
 
     const stream = await ask('/api/v1/organizations/current/events');
@@ -87,7 +87,7 @@ describe.skipIf(!hasNginx)('behind nginx as docs/firebase.md has it (needs nginx
     });
     const renamed = await ask('/api/v1/organizations/current', { body: { name: 'Renamed' } });
     expect(renamed.statusCode, await text(renamed)).toBe(200);
-    await expect.poll(() => heard, { timeout: 20_000 }).toContain(as.organizationId);
+    await expect.poll(() => heard).toContain(as.organizationId);
     stream.destroy();
 
     const rows = await app.request('GET', '/api/v1/audit-logs?action=organization.updated', as);

@@ -53,7 +53,7 @@ describe.skipIf(python === undefined)('a second reader, by docs/format.md', () =
     await shell.install('python3', `exec "${python}" "$@"`);
     // Whoever runs the tests has the packages: what the page asks for is there.
     await shell.install('apt-get', 'test "$1" = install');
-  }, 120_000);
+  });
   afterAll(async () => {
     await bench.close();
     await shell.close();

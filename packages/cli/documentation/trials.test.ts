@@ -56,7 +56,7 @@ test('the demo holds from start to finish', { timeout: 240_000 }, async () => {
   expect(await checkout.run(`${demo} -- --once`)).toMatch(/✓ See that the schedule fired by itself/);
 });
 
-test('a developer has a restored document in eight commands', { timeout: 180_000 }, async () => {
+test('a developer has a restored document in eight commands', async () => {
   const [start, box, login, ...rest] = commandsOf('developer', 8) as [string, string, string, ...string[]];
   const said = await checkout.keep(start, /^Sign in: \S+$/m, { PORT: '0' });
   const boxed = await checkout.keep(box.replace('8080', '0'), /FIRESTORE_EMULATOR_HOST=\S+\n/);
@@ -78,7 +78,7 @@ test('a developer has a restored document in eight commands', { timeout: 180_000
   expect(await checkout.run('npx holdfast --version')).toMatch(/^\d+\.\d+\.\d+$/m);
 });
 
-test('an integrator has the typed client and a webhook receiver in five commands', { timeout: 180_000 }, async () => {
+test('an integrator has the typed client and a webhook receiver in five commands', async () => {
   const [pack, install, ...rest] = commandsOf('integrator', 5) as [string, string, ...string[]];
   expect([pack, install]).toEqual(shellBlock('packages/contract/README.md', 'install').text.trimEnd().split('\n'));
   const house = join(checkout.folder, '../house');
@@ -109,7 +109,7 @@ test('an integrator has the typed client and a webhook receiver in five commands
   const strict = `--strict --noEmit --singleThreaded --module nodenext --target es2022 --types node --typeRoots ${types}`;
   await checkout.run(`${join(types, '../.bin/tsc')} ${strict} ../app/main.mts`);
   const said = await checkout.keep(main, /^bkp_\w+$/m, { PORT: String(port) });
-  await expect.poll(said, { timeout: 30_000 }).toMatch(/^backup\.completed$/m);
+  await expect.poll(said).toMatch(/^backup\.completed$/m);
   const forged = await fetch(`http://127.0.0.1:${port}/hooks`, { method: 'POST', body: '{"type":"backup.failed"}' });
   expect([forged.status, said()]).toEqual([401, expect.not.stringContaining('backup.failed')]);
   proxy.close();
@@ -189,7 +189,7 @@ test('an operator has an own PostgreSQL, two workers, a provider and mail in six
   const { id } = await call('/organizations', { name: 'Acme' });
   await call('/organizations/current/invites', { email: 'new@example.com', role: 'viewer' }, id);
   // The mail is a job: a worker has taken it.
-  await expect.poll(() => mail.received.map(({ to }) => to.join()), { timeout: 30_000 }).toEqual(['new@example.com']);
+  await expect.poll(() => mail.received.map(({ to }) => to.join())).toEqual(['new@example.com']);
   await expect.poll(() => logs.map((log) => log()).join('')).toContain('"job":"send-mail"');
   await checkout.close();
   await provider.close();

@@ -92,7 +92,7 @@ const lines = Object.keys(blocksNotRun).flatMap((place) => {
     .map((line) => [place, line.replace(/^sudo /, '')] as const);
 });
 
-test('the unit of docs/firebase.md is one that systemd knows', { timeout: 60_000 }, async ({ skip }) => {
+test('the unit of docs/firebase.md is one that systemd knows', async ({ skip }) => {
   if (!isInstalled('systemd-analyze')) skip('systemd is not installed here');
   const unit = fences('docs/firebase.md').find(({ language }) => language === 'ini');
   await writeFile(join(folder, 'holdfast.service'), `${unit?.lines.join('\n')}\n`);
@@ -101,7 +101,7 @@ test('the unit of docs/firebase.md is one that systemd knows', { timeout: 60_000
 });
 
 describe('a command that no test can carry out', () => {
-  test.for(lines)('%s: `%s` is one that its program knows', { timeout: 60_000 }, async ([, line], { skip }) => {
+  test.for(lines)('%s: `%s` is one that its program knows', async ([, line], { skip }) => {
     const [program = ''] = line.split(' ');
     if (!isInstalled(program)) skip(`${program} is not installed here`);
     await (readers[program] ?? byHelp)(line);

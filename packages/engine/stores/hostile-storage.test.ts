@@ -127,7 +127,7 @@ describe.each(Object.keys(openers))('%s storage that means no good', (kind) => {
     }
     storage.mischief = 'versions of one name for ever';
     expect((await failureOf(call('listHidden'))).code).toBe('STORAGE_UNAVAILABLE');
-  }, 30_000);
+  });
 
   test('versions of names that nobody asked for are not handed on, nor any whose current version is in doubt', async () => {
     storage.mischief = 'versions of foreign names';

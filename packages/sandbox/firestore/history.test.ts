@@ -88,7 +88,7 @@ test('after any sequence of writes, reads at any past time show what a simple mo
   );
   client.close();
   await sandbox.stop();
-}, 60_000);
+});
 
 async function expectState(client: RawClient, time: number, model: Model): Promise<void> {
   const readTime = timestampFrom(time);

@@ -92,7 +92,7 @@ describe('Idempotency-Key', () => {
     expect([meanwhile.status, meanwhile.headers.get('retry-after')]).toEqual([409, '2']);
     await sql('drop trigger away on idempotency_keys');
     await expect
-      .poll(async () => (await create('failover', { name: 'Failover' })).status, { timeout: 20_000, interval: 200 })
+      .poll(async () => (await create('failover', { name: 'Failover' })).status, { timeout: 60_000, interval: 200 })
       .toBe(201);
     const replayed = await create('failover', { name: 'Failover' });
     expect([replayed.text, replayed.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);

@@ -72,7 +72,7 @@ export async function startCapturedBench(more: Record<string, string> = {}): Pro
     bench.app.request(method, `/api/v1${pitr}${path}`, { ...bench.as, ...(body ? { body } : {}) });
   await ask('POST', '/enable', { retentionDays: 3 });
   const shown = () => bench.get(pitr);
-  const until = (isSo: () => Promise<boolean>) => vi.waitUntil(isSo, { timeout: 30_000, interval: 50 });
+  const until = (isSo: () => Promise<boolean>) => vi.waitUntil(isSo, { timeout: 60_000, interval: 50 });
   return {
     bench,
     owner,

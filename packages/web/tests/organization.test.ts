@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)('an organization', () => {
       });
   });
 
-  test('that has nothing yet names the next step on every page', { timeout: 180_000 }, async () => {
+  test('that has nothing yet names the next step on every page', async () => {
     const { page } = owner;
     const made = await dashboard.app.request('POST', '/api/v1/organizations', {
       token: shop.as.token,

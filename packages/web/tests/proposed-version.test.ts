@@ -89,14 +89,14 @@ describe.skipIf(!hasChromium)('the version that a document page proposes', () =>
     await call('POST', `/projects/${shop.projectId}/pitr/enable`, { retentionDays: 3 });
     const coveredTo = async () =>
       Date.parse((await call('GET', `/projects/${shop.projectId}/pitr`)).coveredTo ?? '1970-01-01');
-    await expect.poll(coveredTo, { timeout: 60_000 }).toBeGreaterThan(Date.now() - 60_000);
+    await expect.poll(coveredTo).toBeGreaterThan(Date.now() - 60_000);
     await write('fine');
     const fineAt = Date.now() + 1000;
-    await expect.poll(coveredTo, { timeout: 60_000 }).toBeGreaterThan(fineAt);
+    await expect.poll(coveredTo).toBeGreaterThan(fineAt);
     for (let number = 1; number <= 3; number++) {
       await write(`broken ${number}`);
       const writtenAt = Date.now();
-      await expect.poll(coveredTo, { timeout: 60_000 }).toBeGreaterThan(writtenAt);
+      await expect.poll(coveredTo).toBeGreaterThan(writtenAt);
     }
     expect(await proposal()).toEqual(['broken 2', 'broken 3']);
     const pointInTime = new Date(fineAt).toISOString();
@@ -105,5 +105,5 @@ describe.skipIf(!hasChromium)('the version that a document page proposes', () =>
     const undo = await call('POST', `/backups/restore/${id}/undo`);
     await untilEnded(dashboard.app, `/api/v1/backups/restore/${undo.id}`, shop.as);
     expect(await proposal()).toEqual(['broken 2', 'broken 3']);
-  }, 150_000);
+  });
 });

@@ -183,7 +183,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('button', { name: 'Restore 1 document', exact: true }).click();
     await page.getByRole('heading', { name: /^Restored/ }).waitFor();
     expect(await read('bikes/one')).toEqual({ gear: 'good' });
-  }, 150_000);
+  });
 
   test('a document comes back with everything below it, in one restore', async () => {
     const { page } = owner;

@@ -174,7 +174,7 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     const backupId = await shop.backUp();
     await call('DELETE', `/backups/${backupId}`);
     const gone = async () => (await call('GET', '/audit-logs?action=backup.objects_removed')).length;
-    await expect.poll(gone, { timeout: 20_000 }).toBe(1);
+    await expect.poll(gone).toBe(1);
     await page.goto(`/o/${shop.slug}/audit`);
     const entry = (action: string) => page.getByRole('row').filter({ hasText: action });
     await entry('schedule.updated').filter({ hasText: 'Schedule Nightly of Shop' }).waitFor();

@@ -279,7 +279,7 @@ test('a forged, moved or missing cut is found', async () => {
   expect(await verify()).toMatchObject({ valid: false, brokenAt: await idAt(12) });
 });
 
-test('verifying while rows are written and others are cut gives no false alarm', { timeout: 60_000 }, async () => {
+test('verifying while rows are written and others are cut gives no false alarm', async () => {
   app.clock.advance(40 * day);
   const signal = new AbortController().signal;
   const [verifications] = await Promise.all([

@@ -91,7 +91,7 @@ describe('a full backup', () => {
       await call('POST', '/backups', { projectId: bench.shop.projectId }),
       await call('POST', '/backups', { projectId: bench.shop.projectId }),
     ].map(({ body }) => body.data.id);
-    await expect.poll(async () => (await bench.get(`/backups/${first}`)).status, { timeout: 10_000 }).toBe('running');
+    await expect.poll(async () => (await bench.get(`/backups/${first}`)).status).toBe('running');
     expect((await bench.get(`/backups/${second}`)).status).toBe('pending');
     bench.sandbox.control.clearFaults();
     for (const id of [first, second])

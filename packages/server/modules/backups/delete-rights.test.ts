@@ -97,7 +97,7 @@ test('an organization with a backup under legal hold is deleted neither at once 
 
 test('a key with projects:write and backups:delete deletes a project with all that is kept of it', async () => {
   const isEnded = ({ status }: { status: string }) => status !== 'pending' && status !== 'running';
-  await expect.poll(async () => (await bench.get('/backups?limit=200')).every(isEnded), { timeout: 30_000 }).toBe(true);
+  await expect.poll(async () => (await bench.get('/backups?limit=200')).every(isEnded)).toBe(true);
   const key = await keyWith(['projects:write', 'backups:delete']);
   const gone = await callAs(key, 'DELETE', `${project()}?deleteBackups=true`);
   expect(gone.status, gone.text).toBe(200);

@@ -42,7 +42,7 @@ describe('a rotated key', () => {
     const rotated = await bench.app.request('POST', `${url}/rotate`, bench.as);
     expect(rotated.status, rotated.text).toBe(200);
     expect(await bench.get(`/backups/${id}/documents`)).toHaveLength(1);
-    await expect.poll(() => opensWith(keyOfCustomer, id), { timeout: 15_000 }).toBe(true);
+    await expect.poll(() => opensWith(keyOfCustomer, id)).toBe(true);
     expect(await opensWith(former, id)).toBe(false);
     expect(await bench.get(`/backups/${id}/documents`)).toHaveLength(1);
     const increment = await bench.run({ type: 'incremental' });
@@ -97,7 +97,7 @@ describe('a project', () => {
       (await readdir(join(folder(), 'backups', id), { recursive: true, withFileTypes: true }).catch(() => [])).filter(
         (entry) => entry.isFile(),
       );
-    await expect.poll(left, { timeout: 20_000, message: 'nothing stays in the folder it came from' }).toEqual([]);
+    await expect.poll(left, { message: 'nothing stays in the folder it came from' }).toEqual([]);
     const sweep = await bench.app.request(
       'GET',
       `/api/v1/storage-destinations/${bench.shop.destinationId}/orphans`,

@@ -35,7 +35,7 @@ async function trouble(organizationId: string, subject: string, { words, toldAt 
 const organizationOf = async (email: string) => foundOrganization(app, await signUp(app, email));
 const isTold = (subject: string) => mails.received.some(({ readable }) => readable.includes(subject));
 
-test('organizations that pause between two mails keep no other from being told', { timeout: 60_000 }, async () => {
+test('organizations that pause between two mails keep no other from being told', async () => {
   const noisy = await signUp(app, 'noisy@example.com');
   for (let count = 0; count < 120; count += 1) {
     const id = await foundOrganization(app, noisy);
@@ -44,16 +44,16 @@ test('organizations that pause between two mails keep no other from being told',
   }
   await trouble(await organizationOf('quiet@example.com'), 'the quiet one');
   await app.tasks.runNow('notifications');
-  await expect.poll(() => isTold('the quiet one'), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isTold('the quiet one')).toBe(true);
   expect(isTold('waits for the pause')).toBe(false);
 });
 
-test('an organization that cannot be told keeps no other from being told', { timeout: 60_000 }, async () => {
+test('an organization that cannot be told keeps no other from being told', async () => {
   app.clock.advance(3_600_000);
   await trouble(await organizationOf('broken@example.com'), 'broken', { words: 'null' });
   await trouble(await organizationOf('behind@example.com'), 'the one behind');
   await app.tasks.runNow('notifications').catch(() => undefined);
-  await expect.poll(() => isTold('the one behind'), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isTold('the one behind')).toBe(true);
 });
 
 test('what began shortly before an organization was deleted is told once it is recovered', {
@@ -69,5 +69,5 @@ test('what began shortly before an organization was deleted is told once it is r
   await app.tasks.runNow('notifications').catch(() => undefined);
   expect((await call(`${organizationId}/recover`, {})).status).toBe(200);
   await app.tasks.runNow('notifications').catch(() => undefined);
-  await expect.poll(() => isTold('before the end'), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isTold('before the end')).toBe(true);
 });

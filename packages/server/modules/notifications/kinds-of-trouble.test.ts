@@ -23,7 +23,7 @@ afterAll(async () => {
 beforeEach(() => bench.sandbox.control.clearFaults());
 
 const minuteMs = 60_000;
-const patience = { timeout: 30_000, interval: 200 };
+const patience = { timeout: 60_000, interval: 200 };
 const database = { project: 'shop', database: '(default)' };
 const call = async (method: string, path: string, body?: object) => {
   const answer = await bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });

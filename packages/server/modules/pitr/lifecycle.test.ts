@@ -16,7 +16,7 @@ beforeAll(async () => {
   ({ bench, owner } = await startPitrBench());
   for (let n = 0; n < 5; n++) await doc(`users/${n}`).set({ n });
   await call('POST', pitrPath('/enable'), {});
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 40_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
 });
 afterAll(async () => {
   await second?.close();
@@ -38,7 +38,7 @@ async function captured(): Promise<string> {
   await sleep(20);
   const at = Date.now();
   const isCovered = async () => Date.parse((await shown()).coveredTo ?? 0) > at + 20;
-  await vi.waitUntil(isCovered, { timeout: 30_000, interval: 50 });
+  await vi.waitUntil(isCovered, { timeout: 60_000, interval: 50 });
   return new Date(at).toISOString();
 }
 const folder = (...path: string[]) => join(bench.app.folder, 'storage', bench.as.organizationId, ...path);
@@ -52,7 +52,7 @@ test('a lease whose holder has died is taken within 30 s under a new epoch, and 
   await owner.query("update pitr_logs set holder = 'dead', heartbeat_at = now()");
   const began = performance.now();
   const isTaken = async () => (await one('select epoch, holder from pitr_logs')).epoch > epoch;
-  await vi.waitUntil(isTaken, { timeout: 40_000, interval: 100 });
+  await vi.waitUntil(isTaken, { timeout: 60_000, interval: 100 });
   expect(performance.now() - began).toBeLessThan(30_000);
   await doc('users/after').set({ n: 1 });
   // What changed while nobody captured lies in a gap, which is told; behind it everything is there.
@@ -87,17 +87,17 @@ test('projects are shared among the processes that run, and go back to the one t
     (await owner.query('select holder, count(*)::int as n from pitr_logs where holder is not null group by 1')).rows
       .map(({ n }) => n)
       .sort();
-  await vi.waitUntil(async () => (await holders()).join() === '6', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await holders()).join() === '6', { timeout: 60_000, interval: 100 });
   second = await startApp(
     { ...bench.app.platform.config, HOLDFAST_ROLES: ['worker'] },
     { clock: bench.app.clock, log: bench.app.platform.log },
   );
-  await vi.waitUntil(async () => (await holders()).join() === '3,3', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await holders()).join() === '3,3', { timeout: 60_000, interval: 100 });
   await second.close();
   second = undefined;
-  await vi.waitUntil(async () => (await holders()).join() === '6', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await holders()).join() === '6', { timeout: 60_000, interval: 100 });
   // The first backup of one may still be under way.
-  for (const id of ids) await vi.waitFor(() => call('DELETE', `/projects/${id}`), { timeout: 30_000, interval: 200 });
+  for (const id of ids) await vi.waitFor(() => call('DELETE', `/projects/${id}`), { timeout: 60_000, interval: 200 });
   expect((await one('select count(*)::int as n from pitr_logs')).n).toBe(1);
 });
 
@@ -105,13 +105,13 @@ test('what keeps capture from reading is told by status and project, and a recon
   bench.sandbox.control.addFault({ method: 'Listen', status: 'PERMISSION_DENIED' });
   bench.sandbox.control.addFault({ method: 'RunQuery', status: 'PERMISSION_DENIED' });
   await owner.query('update pitr_logs set holder = null');
-  await vi.waitUntil(async () => (await shown()).status === 'error', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'error', { timeout: 60_000, interval: 100 });
   expect((await shown()).error).toMatchObject({ code: 'SOURCE_AUTH_ERROR' });
   expect((await call('GET', `/projects/${bench.shop.projectId}`)).connection.status).toBe('unauthorized');
   bench.sandbox.control.clearFaults();
   await owner.query("update pitr_logs set retry_at = now() + interval '1 hour', holder = null");
   await call('POST', `/projects/${bench.shop.projectId}/reconnect`, {});
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
   expect((await call('GET', `/projects/${bench.shop.projectId}`)).connection.status).toBe('connected');
 });
 
@@ -147,7 +147,7 @@ test('a sweep removes what was overtaken in a log, and nothing that somebody may
   expect(result.failures).toEqual([]);
   expect(await usersAt(bench, at)).toContain('users/kept');
   await call('POST', pitrPath('/enable'), {});
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 40_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
 });
 
 test('a migration takes the log along with its bases; what was captured and what follows can be reached', async () => {
@@ -156,7 +156,7 @@ test('a migration takes the log along with its bases; what was captured and what
   const target = await call('POST', '/storage-destinations', { name: 'Other', type: 'local', path: 'other' });
   // The capture may just have asked for a base.
   const open = async () => one(`select count(*)::int as n from backups where status in ('pending', 'running')`);
-  await vi.waitUntil(async () => (await open()).n === 0, { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await open()).n === 0, { timeout: 60_000, interval: 100 });
   const moved = await runTask('migrate', bench.shop.destinationId, { toStorageDestinationId: target.id });
   expect(moved.error).toBeNull();
   expect((await shown()).storageDestinationId).toBe(target.id);
@@ -191,12 +191,12 @@ test('what lies whole in the new place is not written over by a migration of a d
   const moved = await runTask('migrate', storageDestinationId, { toStorageDestinationId: bench.shop.destinationId });
   expect(moved.error).toBeNull();
   expect(Buffer.compare(await readFile(target), whole)).toBe(0);
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
   expect(await usersAt(bench, at)).toContain('users/harmed');
   // Somebody still reads where it lay before.
   const removal = () =>
     one(`select retry_count as n from pgboss.job where name = 'pitr-log-remove' and state = 'retry'`);
-  await vi.waitUntil(async () => (await removal()) !== undefined, { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await removal()) !== undefined, { timeout: 60_000, interval: 100 });
   expect((await stat(source)).size).toBeGreaterThan(0);
   await endReading();
   await vi.waitUntil(async () => (await stat(source).catch(() => undefined)) === undefined, {
@@ -226,7 +226,7 @@ test('while its organization is deleted nothing is captured or compacted; recove
   });
   expect(recovered.status, recovered.text).toBeLessThan(300);
   await owner.query('update pitr_logs set retry_at = null');
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
   expect(await usersAt(bench, await captured())).toContain('users/meanwhile');
 });
 
@@ -234,14 +234,14 @@ test('where the source cannot be opened any more, the manifest follows a rotatio
   await owner.query("update projects set connection_type = 'oauth'");
   await call('POST', '/organizations/current/encryption-key/rotate', {});
   const isWritten = async () => (await one('select manifest_written from pitr_logs')).manifest_written;
-  await vi.waitUntil(isWritten, { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(isWritten, { timeout: 60_000, interval: 100 });
   await vi.waitUntil(async () => (await shown()).error?.code === 'SOURCE_AUTH_ERROR', {
     timeout: 30_000,
     interval: 100,
   });
   await owner.query("update projects set connection_type = 'emulator'");
   await owner.query('update pitr_logs set retry_at = null');
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
 });
 
 test('switched off, its key is wrapped anew by a rotation and the manifest in the bucket follows', async () => {
@@ -258,18 +258,18 @@ test('a key that was withdrawn ends capture at once; with the key it goes on', a
   const path = '/organizations/current/encryption-key';
   await call('POST', pitrPath('/enable'), {});
   await call('PUT', path, { passphrase: 'a key of our own' });
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
   const before = await one('select key_id from pitr_logs');
   await call('POST', `${path}/rotate`, {});
   expect((await one('select key_id from pitr_logs')).key_id).not.toBe(before.key_id);
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
   await call('DELETE', path);
   await vi.waitUntil(async () => (await shown()).error?.code === 'DECRYPTION_ERROR', {
     timeout: 30_000,
     interval: 100,
   });
   await call('PUT', path, { passphrase: 'a key of our own' });
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
 });
 
 test('an organization that is purged leaves no log behind', async () => {
@@ -280,7 +280,7 @@ test('an organization that is purged leaves no log behind', async () => {
   await call('POST', '/organizations/current/delete', { confirmName: name, force: true });
   const files = async () =>
     (await readdir(other, { recursive: true, withFileTypes: true }).catch(() => [])).filter((entry) => entry.isFile());
-  await vi.waitUntil(async () => (await files()).length === 0, { timeout: 30_000, interval: 200 });
+  await vi.waitUntil(async () => (await files()).length === 0, { timeout: 60_000, interval: 200 });
   expect((await one('select count(*)::int as n from pitr_logs')).n).toBe(0);
   // The last word of whoever captured may come behind the look.
   const late = join(other, log_id, 'segments', 'late');

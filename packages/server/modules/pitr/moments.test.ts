@@ -41,7 +41,7 @@ const instantOf = ({ writeTime }: WriteResult, microseconds = 0) => {
 const set = (path: string, data: object) => bench.firestore.doc(path).set(data);
 const covered = async (at: string) =>
   expect
-    .poll(async () => (await ask('GET', pitr())).body.data.coveredTo ?? '', { timeout: 30_000, interval: 50 })
+    .poll(async () => (await ask('GET', pitr())).body.data.coveredTo ?? '', { timeout: 60_000, interval: 50 })
     .toSatisfy((to: string) => Date.parse(to) > Date.parse(at));
 const restore = async (body: object) => {
   const started = await ask('POST', '/backups/restore', { projectId: bench.shop.projectId, ...body });
@@ -61,7 +61,7 @@ describe('an instant', () => {
     await set('users/ada/orders/1', { total: 5 });
     await set('rooms/1', { r: 1 });
     expect((await ask('POST', pitr('/enable'), {})).status).toBe(200);
-    await expect.poll(async () => (await ask('GET', pitr())).body.data.status, { timeout: 40_000 }).toBe('running');
+    await expect.poll(async () => (await ask('GET', pitr())).body.data.status).toBe('running');
     first = await set('users/ada', { n: 1 });
     await covered(instantOf(first));
     second = await set('users/ada', { n: 2 });
@@ -192,7 +192,7 @@ test('an instant in a gap is refused everywhere with its reason and both neighbo
   await set('users/after', { n: 1 });
   const gaps = async () => (await ask('GET', pitr())).body.data.gaps;
   await expect
-    .poll(async () => (await gaps()).at(-1)?.to ?? '', { timeout: 30_000 })
+    .poll(async () => (await gaps()).at(-1)?.to ?? '')
     .toSatisfy((to: string) => Date.parse(to) > lost.getTime() + 30 * 60_000);
   const gap = (await gaps()).at(-1);
   const inside = new Date((Date.parse(gap.from) + Date.parse(gap.to)) / 2).toISOString();

@@ -18,7 +18,7 @@ const ask = (method: string, path: string, body?: object) =>
   bench.app.request(method, path, { ...bench.as, ...(body ? { body } : {}) });
 const window = async () => (await ask('GET', pitrPath())).body.data;
 const covered = async (through: number) =>
-  expect.poll(async () => Date.parse((await window()).coveredTo ?? 0), { timeout: 30_000 }).toBeGreaterThan(through);
+  expect.poll(async () => Date.parse((await window()).coveredTo ?? 0)).toBeGreaterThan(through);
 /** By the clock of the database, which is this machine's. */
 const moment = async () => {
   await sleep(20);
@@ -83,20 +83,20 @@ describe('switched on', () => {
     const enabled = await ask('POST', pitrPath('/enable'), { retentionDays: 3 });
     expect(enabled.status, enabled.text).toBe(200);
     expect(enabled.body.data).toMatchObject({ enabled: true, retentionDays: 3 });
-    await expect.poll(async () => (await window()).status, { timeout: 40_000 }).toBe('running');
+    await expect.poll(async () => (await window()).status).toBe('running');
     await bench.firestore.doc('users/0').set({ n: 'changed' });
     await bench.firestore.doc('users/1/orders/first').set({ total: 1 });
     // A collection below an untouched document is found by the next proof; until then the moment is refused, not shown without it.
     const early = await ask('GET', pitrPath(`/view/collections?at=${await moment()}`));
     expect([200, 409]).toContain(early.status);
-    await expect.poll(async () => (await window()).collections.length, { timeout: 30_000 }).toBe(2);
+    await expect.poll(async () => (await window()).collections.length).toBe(2);
     // Where it was found late, the moment is reached again as soon as a base lies behind the gap.
     const reached = async () => {
       before = await moment();
       await covered(Date.parse(before));
       return (await ask('GET', pitrPath(`/view/collections?at=${before}`))).status;
     };
-    await expect.poll(reached, { timeout: 30_000 }).toBe(200);
+    await expect.poll(reached).toBe(200);
     const batch = bench.firestore.batch();
     for (let n = 0; n < 58; n++) batch.delete(bench.firestore.doc(`users/${n}`));
     await batch.commit();
@@ -234,7 +234,7 @@ describe('switched on', () => {
     for (let n = 0; n < 60; n++) batch.delete(bench.firestore.doc(`users/${n}`));
     await batch.commit();
     const told = async () => await bench.get('/audit-logs?action=pitr.anomaly_found');
-    await expect.poll(async () => (await told()).length, { timeout: 20_000 }).toBe(3);
+    await expect.poll(async () => (await told()).length).toBe(3);
     const [{ details }] = await told();
     expect(details.momentBefore > from, details.momentBefore).toBe(true);
     expect(details.suggestedPointInTime <= from, details.suggestedPointInTime).toBe(true);

@@ -69,5 +69,5 @@ test('what comes first stands in the way of the move', async () => {
   ]);
   expect([202, 404]).toContain(created.status);
   expect([created.status, moved.status].filter((status) => status < 300)).toHaveLength(1);
-  if (created.status === 202) await expect.poll(openRecords, { timeout: 20_000 }).toEqual([]);
+  if (created.status === 202) await expect.poll(openRecords).toEqual([]);
 });

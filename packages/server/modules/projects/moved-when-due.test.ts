@@ -30,11 +30,11 @@ test('a run that was due when its project is moved takes place, or is told', asy
   const waiting = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'schedules'`;
   const watcher = new pg.Client(bench.app.databaseUrl);
   await watcher.connect();
-  await expect.poll(async () => (await watcher.query(waiting)).rows[0].n, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await watcher.query(waiting)).rows[0].n).toBeGreaterThan(0);
   await owner.query('commit');
   await watcher.end();
   const { status, text } = await moved;
   expect([200, 409], text).toContain(status);
   const { rows } = await owner.query('select due_at, status from schedule_runs where schedule_id = $1', [id]);
   expect(rows).toEqual([{ due_at: dueAt, status: expect.stringMatching(/triggered|completed/) }]);
-}, 60_000);
+});

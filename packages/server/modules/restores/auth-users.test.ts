@@ -214,7 +214,7 @@ test('accounts of whose writing nobody heard are counted among those that nobody
     expect(await ended(id), `${mergeMode}, resumed`).toMatchObject(all);
     expect(written.size).toBe(1200);
   }
-}, 60_000);
+});
 
 test('accounts of tenants are left out, and the backup says whose, or that it could not ask', async () => {
   const many = await connect('many');

@@ -88,7 +88,6 @@ test.each(pieces)(
   async (_, documents) => {
     await expectUndone(await brokenRestore(documents, { status: 'PERMISSION_DENIED' }), documents);
   },
-  120_000,
 );
 
 test.each(pieces)(
@@ -101,22 +100,17 @@ test.each(pieces)(
     await remove(backupId);
     await expectUndone(broken, documents);
   },
-  120_000,
 );
 
-test.each(pieces)(
-  'a restore %s that was resumed and refused again is undone without force',
-  async (_, documents) => {
-    const backupId = await backedUp(documents);
-    const first = await breakOff({ status: 'PERMISSION_DENIED' }, () => run('', { backupId }));
-    const second = await breakOff({ status: 'PERMISSION_DENIED' }, () => run(`/${first.id}/resume`));
-    expect(second.documentsRestored).toBeGreaterThan(first.documentsRestored);
-    expect(second.documentsRestored).toBeLessThan(documents);
-    await remove(backupId);
-    await expectUndone(second, documents);
-  },
-  120_000,
-);
+test.each(pieces)('a restore %s that was resumed and refused again is undone without force', async (_, documents) => {
+  const backupId = await backedUp(documents);
+  const first = await breakOff({ status: 'PERMISSION_DENIED' }, () => run('', { backupId }));
+  const second = await breakOff({ status: 'PERMISSION_DENIED' }, () => run(`/${first.id}/resume`));
+  expect(second.documentsRestored).toBeGreaterThan(first.documentsRestored);
+  expect(second.documentsRestored).toBeLessThan(documents);
+  await remove(backupId);
+  await expectUndone(second, documents);
+});
 
 test.each(pieces)(
   'a restore %s of which one run lost its last answers is not undone without force, however the next one ended',
@@ -130,7 +124,6 @@ test.each(pieces)(
     await remove(backupId);
     expect(await run(`/${second.id}/undo`)).toMatchObject({ status: 'failed', error: { code: 'INTEGRITY_ERROR' } });
   },
-  120_000,
 );
 
 test('what a resume tried once more and did not hear of is taken back by an undo', async () => {
@@ -148,7 +141,7 @@ test('what a resume tried once more and did not hear of is taken back by an undo
   const undo = await run(`/${partly.id}/undo`);
   expect(undo, JSON.stringify(undo.error)).toMatchObject({ status: 'completed', conflicts: 0 });
   expect([...(await versions()).values()].every((version) => version === 2)).toBe(true);
-}, 120_000);
+});
 
 test.each(pieces)(
   'a restore %s that lost its last answers and is cancelled before it is tried again is taken back whole by an undo',
@@ -172,15 +165,10 @@ test.each(pieces)(
     expect(undo, JSON.stringify(undo.error)).toMatchObject({ status: 'completed', conflicts: 0 });
     expect([...(await versions()).values()].filter((version) => version !== 2)).toEqual([]);
   },
-  120_000,
 );
 
-test.each(pieces)(
-  'a restore %s whose last answers were lost is not undone without force',
-  async (_, documents) => {
-    const broken = await brokenRestore(documents, { status: 'UNAVAILABLE', afterEffect: true });
-    const undo = await run(`/${broken.id}/undo`);
-    expect(undo).toMatchObject({ status: 'failed', error: { code: 'INTEGRITY_ERROR' } });
-  },
-  120_000,
-);
+test.each(pieces)('a restore %s whose last answers were lost is not undone without force', async (_, documents) => {
+  const broken = await brokenRestore(documents, { status: 'UNAVAILABLE', afterEffect: true });
+  const undo = await run(`/${broken.id}/undo`);
+  expect(undo).toMatchObject({ status: 'failed', error: { code: 'INTEGRITY_ERROR' } });
+});

@@ -78,9 +78,9 @@ describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands behind
     const enabled = await app.request('POST', `${path}/enable`, { ...as, body: {} });
     expect(enabled.status, enabled.text).toBe(200);
     const window = async () => (await app.request('GET', path, as)).body.data;
-    await expect.poll(async () => (await window()).status, { timeout: 30_000 }).toBe('running');
+    await expect.poll(async () => (await window()).status).toBe('running');
     const later = new Date().toISOString();
-    await expect.poll(async () => (await window()).coveredTo > later, { timeout: 30_000 }).toBe(true);
+    await expect.poll(async () => (await window()).coveredTo > later).toBe(true);
     expect((await window()).gaps).toEqual([]);
     const backup = await post('/backups', { projectId: project.id, type: 'incremental' });
     const made = await untilEnded(app, `/api/v1/backups/${backup.id}`, as);

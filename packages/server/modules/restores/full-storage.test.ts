@@ -46,7 +46,7 @@ test('what a restore replaces, and its undo, is saved in another place where the
   });
   expect(await run(`/${done.id}/undo`, {})).toMatchObject({ status: 'completed', conflicts: 0 });
   expect(await contentsOf(bench.firestore)).toEqual(before);
-}, 120_000);
+});
 
 test('where there is no other place nothing is overwritten, and the restore names the one that refused', async () => {
   await bench.startOver();
@@ -67,7 +67,7 @@ test('where there is no other place nothing is overwritten, and the restore name
   expect(resumed.status, resumed.text).toBe(202);
   const done = await untilEnded(bench.app, `/api/v1/backups/restore/${failed.id}`, bench.as);
   expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed' });
-}, 120_000);
+});
 
 test('one that nobody has given credentials yet is passed over for the next', async () => {
   await bench.startOver();
@@ -86,4 +86,4 @@ test('one that nobody has given credentials yet is passed over for the next', as
   expect(await bench.get(`/backups/${done.safetyBackupId}`)).toMatchObject({
     copies: [{ storageDestinationId: bench.shop.destinationId }],
   });
-}, 120_000);
+});

@@ -36,7 +36,7 @@ test('backups that are made or wait while their schedule is deleted keep the ter
   const begun = [await begin('under way'), await begin('waiting')];
   const statuses = async () =>
     Promise.all(begun.map(async (one) => (await bench.get(`/backups/${one.backupId}`)).status));
-  await expect.poll(statuses, { timeout: 20_000 }).toEqual(['running', 'pending']);
+  await expect.poll(statuses).toEqual(['running', 'pending']);
   for (const { scheduleId } of begun) expect((await call('DELETE', `/schedules/${scheduleId}`)).status).toBe(200);
   letGo();
   for (const { backupId } of begun) {
@@ -44,7 +44,7 @@ test('backups that are made or wait while their schedule is deleted keep the ter
     expect(ended, JSON.stringify(ended.error)).toMatchObject({ status: 'completed' });
     expect(Date.parse(ended.expiresAt) - Date.parse(ended.completedAt)).toBe(5 * dayMs);
   }
-}, 60_000);
+});
 
 test('one that is being made and under legal hold does not go with its schedule, nor does anything else', async () => {
   const letGo = holdSource();
@@ -56,4 +56,4 @@ test('one that is being made and under legal hold does not go with its schedule,
   const ended = await untilEnded(bench.app, `/api/v1/backups/${backupId}`, bench.as);
   expect(ended).toMatchObject({ status: 'completed', legalHold: true });
   expect((await call('GET', `/schedules/${scheduleId}`)).status).toBe(200);
-}, 60_000);
+});

@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 beforeEach(() => shop.firestore.control.clearFaults());
 
-const patience = { timeout: 20_000, interval: 100 };
+const patience = { timeout: 60_000, interval: 100 };
 const minuteMs = 60_000;
 async function call(method: string, path: string, body?: object, token = as.token) {
   const answer = await app.request(method, `/api/v1${path}`, { ...as, token, ...(body && { body }) });
@@ -88,7 +88,7 @@ describe('what a schedule does is sent', () => {
     );
     expect(simple.data).toMatchObject({ triggeredBy: 'scheduled', scheduleId: schedule.id });
     expect(dueAt).toBe(run.dueAt);
-  }, 60_000);
+  });
 
   test('only where something changed: neither an empty change nor one to what stands already is told or noted', async () => {
     const schedule = await create({ retentionPolicy: { last: 3, daily: 7 }, enabled: false });
@@ -193,7 +193,7 @@ describe('a run by hand', () => {
     await expect.poll(() => drilled(second.id), patience).toBe('completed');
     expect([await verified(first.id), await drilled(first.id)]).toEqual([null, null]);
     await call('DELETE', `/schedules/${schedule.id}`);
-  }, 60_000);
+  });
 });
 
 describe('what goes wrong', () => {

@@ -212,8 +212,8 @@ describe('a due time', () => {
   test('starts one backup that belongs to the schedule, and its run says how it went', async () => {
     const schedule = await create({ cron: '*/5 * * * *', retention: 3 });
     const dueAt = await becomeDue(schedule.id);
-    await expect.poll(async () => (await runsOf(schedule.id)).length, { timeout: 15_000 }).toBe(1);
-    await expect.poll(async () => (await runsOf(schedule.id))[0].status, { timeout: 15_000 }).toBe('completed');
+    await expect.poll(async () => (await runsOf(schedule.id)).length).toBe(1);
+    await expect.poll(async () => (await runsOf(schedule.id))[0].status).toBe('completed');
     const [run] = await runsOf(schedule.id);
     expect(run).toMatchObject({ dueAt, reason: null });
     const backup = await bench.get(`/backups/${run.backupId}`);
@@ -234,9 +234,9 @@ describe('a due time', () => {
     const schedule = await create({ cron: '*/5 * * * *' });
     bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 6000 });
     await becomeDue(schedule.id);
-    await expect.poll(async () => (await runsOf(schedule.id))[0]?.status, { timeout: 10_000 }).toBe('triggered');
+    await expect.poll(async () => (await runsOf(schedule.id))[0]?.status).toBe('triggered');
     await becomeDue(schedule.id);
-    await expect.poll(async () => (await runsOf(schedule.id)).length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(async () => (await runsOf(schedule.id)).length).toBe(2);
     const [second, first] = await runsOf(schedule.id);
     expect(second).toMatchObject({ status: 'skipped', backupId: null, startedAt: null });
     expect(second.reason).toContain('still running');
@@ -248,7 +248,7 @@ describe('a due time', () => {
   test('that was missed is told; the newest is made up for', async () => {
     const schedule = await create({ cron: '0 * * * *' });
     const dueAt = await becomeDue(schedule.id, 3 * 60 * minuteMs + 30 * minuteMs);
-    await expect.poll(async () => (await runsOf(schedule.id)).length, { timeout: 10_000 }).toBe(4);
+    await expect.poll(async () => (await runsOf(schedule.id)).length).toBe(4);
     const runs = await runsOf(schedule.id);
     expect(runs.map(({ status }: { status: string }) => status).slice(1)).toEqual(['missed', 'missed', 'missed']);
     expect(runs.at(-1).dueAt).toBe(dueAt);

@@ -54,7 +54,7 @@ test('storage that never answers is unavailable within ten seconds', async () =>
     message: expect.stringContaining('did not answer'),
     details: { step: 'write' },
   });
-}, 30_000);
+});
 
 test('a listing that never advances ends a rescan with a clear error', async () => {
   storage.mischief = 'standing still';
@@ -65,7 +65,7 @@ test('a listing that never advances ends a rescan with a clear error', async () 
     status: 'failed',
     error: { code: 'STORAGE_UNAVAILABLE', message: expect.stringContaining('does not advance') },
   });
-}, 60_000);
+});
 
 test('a listing without an end ends the search for orphans when its time is up', async () => {
   storage.mischief = 'never ending';
@@ -86,4 +86,4 @@ test('a listing without an end ends the search for orphans when its time is up',
   } finally {
     sooner.mockRestore();
   }
-}, 30_000);
+});

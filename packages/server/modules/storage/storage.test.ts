@@ -114,7 +114,7 @@ describe('a destination', () => {
     const status = async () => (await call('GET', `/${row.id}`)).body.data.status;
     s3.faults.set({ errorRate: 1 });
     await look();
-    await expect.poll(status, { timeout: 15_000 }).toBe('error');
+    await expect.poll(status).toBe('error');
     s3.faults.clear();
     await expect
       .poll(

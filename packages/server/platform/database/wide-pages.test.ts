@@ -35,7 +35,7 @@ beforeAll(async () => {
   projectId = (await resourcesOf(app, organization)).projectId ?? '';
   await widen('schedules');
   await widen('backups');
-}, 60_000);
+});
 afterAll(async () => {
   await app.close();
   await firestore.stop();

@@ -55,4 +55,4 @@ test('ten thousands of fields and empty maps below long names fill no memory wit
   expect(result).toMatchObject({ written: 3, failed: 0 });
   const many = below(18, numbered(20_000, 'm', one));
   expect((await merged('masks-many', below(18, { old: one }), many)).result).toMatchObject({ written: 2, failed: 1 });
-}, 60_000);
+});

@@ -17,6 +17,5 @@ for (const mode of ['as-production', 'generous', 'foreign'] as const) {
       expect(result.compared).toBeGreaterThan(0);
       expect(result.planted).toBe(3);
     },
-    120_000,
   );
 }

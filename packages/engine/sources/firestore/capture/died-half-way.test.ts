@@ -100,7 +100,7 @@ test('between two pieces of one snapshot: a deletion that was to be told with th
     },
     { batchBytesMax: 1500, batchIntervalMs: 30 },
   );
-  await vi.waitUntil(() => isListening, { timeout: 20_000 });
+  await vi.waitUntil(() => isListening, { timeout: 60_000 });
   const { promise, resolve } = Promise.withResolvers<void>();
   hold.until = promise;
   await write(connected, [{ path: 'c/0', fields: fields(1) }]);

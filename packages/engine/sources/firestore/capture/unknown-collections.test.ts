@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CaptureGap, everything, wholeDatabase } from '../../../ports/index.ts';
@@ -72,10 +73,11 @@ test('where one unknown collection is found the others are too, before time goes
     const known = storedIn(before.flatMap(({ records }) => records ?? [])).map(({ path }) => path);
     expect(known).toEqual(expect.arrayContaining(hidden));
   }
-}, 60_000);
+});
 
 test('a collection that appears while nobody takes what is captured is a gap: what came and went in it was not heard', async () => {
-  const connected = bench.connect({ projectId: 'appearing' });
+  // A database of its own for each try: what is written again unchanged is no change.
+  const connected = bench.connect({ projectId: `appearing-${randomUUID()}` });
   await write(connected, [{ path: 'a/1', fields: fields(1) }]);
   const from = await connected.source.snapshotTime();
   const knownNames = (readTime: string) =>
@@ -99,8 +101,10 @@ test('a collection that appears while nobody takes what is captured is a gap: wh
     await write(connected, [{ path: 'a/1', fields: fields(2) }]);
   }
   expect(heard).toContain('new/stays');
-  expect(gaps).toMatchObject([{ reason: expect.stringContaining('A collection appeared') }]);
-}, 60_000);
+  // On a busy machine the listening itself may be cut off for a moment: such a gap is quiet.
+  const told = gaps.filter(({ isQuiet }) => !isQuiet);
+  expect(told).toMatchObject([{ reason: expect.stringContaining('A collection appeared') }]);
+});
 
 test('what comes and goes in a new collection before it is followed is there at the marks of that time', async () => {
   const connected = bench.connect({ projectId: 'first-seconds' });
@@ -144,4 +148,4 @@ test('what comes and goes in a new collection before it is followed is there at 
       Object.fromEntries(there.map(({ path, content }) => [path, content])),
     );
   }
-}, 60_000);
+});

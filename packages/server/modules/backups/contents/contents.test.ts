@@ -332,7 +332,7 @@ describe('a backup that cannot be read', () => {
     const started = await bench.app.request('POST', `/api/v1/backups/${id}/verify`, bench.as);
     expect(started.status).toBe(202);
     await expect
-      .poll(async () => (await bench.get(`/backups/${id}`)).verification, { timeout: 15_000 })
+      .poll(async () => (await bench.get(`/backups/${id}`)).verification)
       .toMatchObject({
         status: 'failed',
         errors: [{ code: 'INTEGRITY_ERROR', object: expect.stringContaining(id) }],

@@ -63,7 +63,7 @@ test('a backup that is being exported is neither deleted, nor expires, nor goes 
   expect(await untilEnded(bench.app, task, bench.as)).toMatchObject({ status: 'completed', result: { removed: 2 } });
   await bench.inDays(3, applyRetention);
   expect(await isThere(old)).toBe(false);
-}, 120_000);
+});
 
 test('a backup that a restore was told to need stays until the restore has ended: its source, its basket, what it saved', async () => {
   await bench.startOver();

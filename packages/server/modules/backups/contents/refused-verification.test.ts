@@ -28,14 +28,14 @@ const frozen = async () => (await bench.get(`/projects/${bench.shop.projectId}`)
 
 async function verify(id: string) {
   await send('POST', `/backups/${id}/verify`);
-  await expect.poll(() => statusOf(id), { timeout: 20_000 }).toMatch(/passed|failed/);
+  await expect.poll(() => statusOf(id)).toMatch(/passed|failed/);
   return bench.get(`/backups/${id}`);
 }
 
 async function drill(id: string): Promise<{ status: string; error: { code: string } | null }> {
   await send('POST', `/backups/${id}/drill`);
   const last = async () => (await bench.get(`/backups/${id}/drills`))[0];
-  await expect.poll(async () => (await last()).status, { timeout: 20_000 }).toMatch(/completed|failed/);
+  await expect.poll(async () => (await last()).status).toMatch(/completed|failed/);
   return last();
 }
 
@@ -51,7 +51,7 @@ describe('a storage that lets nothing be read', () => {
     expect(await drill(id)).toMatchObject({ status: 'failed', error: { code: 'STORAGE_PERMISSION_DENIED' } });
     expect([await frozen(), (await bench.get(`/backups/${id}`)).anomaly]).toEqual([null, null]);
     await send('PATCH', `/storage-destinations/${bucketId}`, { credentials: sandboxS3Credential });
-    await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('passed');
+    await expect.poll(() => statusOf(id)).toBe('passed');
   });
 
   test.each([
@@ -66,7 +66,7 @@ describe('a storage that lets nothing be read', () => {
     expect(verification).toMatchObject({ status: 'failed', errors: [{ code: 'STORAGE_UNAVAILABLE' }] });
     expect([anomaly, await frozen()]).toEqual([null, null]);
     await find();
-    await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('passed');
+    await expect.poll(() => statusOf(id)).toBe('passed');
   });
 });
 

@@ -376,5 +376,5 @@ test('an old file that is imported is neither the newest of the project nor foll
   await forget(imported.id);
   await bench.app.request('POST', `/api/v1/storage-destinations/${bench.shop.destinationId}/rescan`, bench.as);
   const found = () => bench.app.request('GET', `/api/v1/backups/${imported.id}`, bench.as);
-  await expect.poll(async () => (await found()).body.data?.importedFrom, { timeout: 20_000 }).toBe('json');
+  await expect.poll(async () => (await found()).body.data?.importedFrom).toBe('json');
 });

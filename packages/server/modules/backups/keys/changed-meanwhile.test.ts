@@ -31,7 +31,7 @@ async function mergeWhile(work: () => Promise<unknown>) {
   s3.faults.set({ delayRate: 1, delayMsMin: 1500, operations: ['PutObject'] });
   const body = { projectId: bench.shop.projectId, type: 'synthetic', storageDestinationIds: [bucketId] };
   const { id } = await call('POST', '/backups', body);
-  await expect.poll(() => s3.faults.counts.delays, { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+  await expect.poll(() => s3.faults.counts.delays, { interval: 20 }).toBeGreaterThan(0);
   await work();
   s3.faults.clear();
   return untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as);

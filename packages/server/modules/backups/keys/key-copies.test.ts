@@ -114,7 +114,7 @@ test('a rotated key leaves locked manifests as they are: the keys beside them op
   const rotated = await bench.app.request('POST', path, bench.as);
   expect(rotated.status, rotated.text).toBe(200);
   const rewritten = async () => Buffer.compare(await plain.get(`backups/${backupId}/manifest`), unlocked) !== 0;
-  await expect.poll(rewritten, { timeout: 20_000 }).toBe(true);
+  await expect.poll(rewritten).toBe(true);
   const waiting = () =>
     asOwner(bench.app.databaseUrl, async (client) => {
       const { rows } = await client.query(
@@ -123,14 +123,14 @@ test('a rotated key leaves locked manifests as they are: the keys beside them op
       );
       return rows;
     });
-  await expect.poll(async () => (await waiting()).map(({ state }) => state), { timeout: 20_000 }).toEqual(['created']);
+  await expect.poll(async () => (await waiting()).map(({ state }) => state)).toEqual(['created']);
   const [{ start_after: startAfter }] = await waiting();
   expect(startAfter.getTime() - Date.now()).toBeGreaterThan(29 * 86_400_000);
   expect(manifests(backupId)).toEqual(before);
   expect((await bench.app.request('GET', `/api/v1/backups/${backupId}/export`, bench.as)).text).toBe(content);
 
   for (const place of [bucketOf('vault'), googleBucket()]) await expectReadByNewServer(place, backupId, content);
-}, 90_000);
+});
 
 const googleBucket = () => {
   const credentials = { serviceAccountKey: google.control.createServiceAccount('sandbox') };
@@ -185,11 +185,11 @@ test('however quickly keys are rotated, the bucket and the master key open every
       return rows.map(({ envelope }) => envelope.wrapped as string);
     });
   const wanted = await rows();
-  await expect.poll(look, { timeout: 30_000 }).toEqual(wanted);
+  await expect.poll(look).toEqual(wanted);
   expect(wanted).not.toEqual(before);
   s3.faults.set({});
   await far.close();
-}, 90_000);
+});
 
 /** What the database says of keys and backups, as it was when this was called. */
 async function remember(tables: readonly string[]): Promise<() => Promise<void>> {
@@ -227,7 +227,7 @@ test('a key that a database of an older day does not know is taken in from besid
     const { copies: found } = await readKeyCopies(plain, [copyKeyOf(Buffer.from(testMasterKey, 'base64'))]);
     return found.filter(({ organizationId }) => organizationId === bench.as.organizationId);
   };
-  await expect.poll(async () => (await copies()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await copies()).length).toBe(1);
   const known = (await copies())[0]!.keys.map(({ key }) => key);
   await goBack();
   await rotate();
@@ -236,7 +236,7 @@ test('a key that a database of an older day does not know is taken in from besid
     const [only, ...more] = await keysNow();
     return more.length === 0 && only?.length === known.length + 1 && known.every((key) => only.includes(key));
   };
-  await expect.poll(hasAll, { timeout: 20_000 }).toBe(true);
+  await expect.poll(hasAll).toBe(true);
   const task = await untilEnded(
     bench.app,
     (await post(`/storage-destinations/${ids.plain}/rescan`)).headers.get('location') as string,
@@ -244,7 +244,7 @@ test('a key that a database of an older day does not know is taken in from besid
   );
   expect(task, JSON.stringify(task)).toMatchObject({ status: 'completed', result: { registered: 1, failures: [] } });
   expect((await bench.app.request('GET', `/api/v1/backups/${backupId}/export`, bench.as)).text).toBe(content);
-}, 90_000);
+});
 
 test('a purge takes the sealed keys first, and what a bucket keeps under lock is unreadable then', async () => {
   const { organizationId } = bench.as;
@@ -264,8 +264,8 @@ test('a purge takes the sealed keys first, and what a bucket keeps under lock is
   const { name } = await bench.get('/organizations/current');
   const body = { confirmName: name, force: true };
   await bench.app.request('POST', '/api/v1/organizations/current/delete', { ...bench.as, body });
-  await expect.poll(() => lies('plain', `backups/${first}/`), { timeout: 30_000 }).toBe(false);
-  await expect.poll(() => lies('vault', `keys/${organizationId}/`), { timeout: 30_000 }).toBe(false);
+  await expect.poll(() => lies('plain', `backups/${first}/`)).toBe(false);
+  await expect.poll(() => lies('vault', `keys/${organizationId}/`)).toBe(false);
   clearInterval(look);
   s3.faults.clear();
   expect(seen).toContain('no keys, backup');
@@ -274,7 +274,7 @@ test('a purge takes the sealed keys first, and what a bucket keeps under lock is
   await expect
     .poll(() => bench.app.logged())
     .toContain('a bucket kept objects of a purged organization; they are unreadable');
-}, 60_000);
+});
 
 test('a bucket that locks whatever is put into it keeps the sealed keys of a purged organization: that is said, and they go when the lock has ended', async () => {
   const person = await signUp(bench.app, 'keeper@example.com');
@@ -308,5 +308,5 @@ test('a bucket that locks whatever is put into it keeps the sealed keys of a pur
   await expect
     .poll(() => asOwner(bench.app.databaseUrl, async (owner) => (await owner.query(itsTime)).rowCount))
     .toBeGreaterThan(0);
-  await expect.poll(() => kept().length, { timeout: 30_000 }).toBe(0);
-}, 60_000);
+  await expect.poll(() => kept().length).toBe(0);
+});

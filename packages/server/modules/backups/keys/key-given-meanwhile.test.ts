@@ -55,7 +55,7 @@ async function incrementWhile(operation: string, which: number) {
   s3.faults.set({ delayRate: 1, delayMsMin: 4000, operations: [operation] });
   const body = { projectId: bench.shop.projectId, type: 'incremental', storageDestinationId: vault };
   const { id } = await call('POST', '/backups', body);
-  await expect.poll(() => s3.faults.counts.delays, { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+  await expect.poll(() => s3.faults.counts.delays, { interval: 20 }).toBeGreaterThan(0);
   await giveKey(which);
   s3.faults.clear();
   const increment = await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as);
@@ -65,18 +65,18 @@ async function incrementWhile(operation: string, which: number) {
 
 test('after its changes were written, it stays with its base under the former one', async () => {
   await giveKey(1);
-  await expect.poll(async () => (await captured.shown()).status, { timeout: 30_000 }).toBe('running');
+  await expect.poll(async () => (await captured.shown()).status).toBe('running');
   const { base, increment } = await incrementWhile('PutObject', 2);
   expect(increment).toMatchObject({ type: 'incremental', readsUsed: 0 });
   const ids = [base, increment.id];
   const { rows } = await captured.owner.query('select distinct key_id from backups where id = any($1)', [ids]);
   expect(rows).toHaveLength(1);
   expect(await openedBy(1, increment.id)).toEqual(ids);
-}, 60_000);
+});
 
 test('after it was decided what it builds on, it is made under the key of that', async () => {
   await giveKey(4);
-  await expect.poll(async () => (await captured.shown()).status, { timeout: 30_000 }).toBe('running');
+  await expect.poll(async () => (await captured.shown()).status).toBe('running');
   const base = await bench.backUp({ storageDestinationId: vault });
   await bench.firestore.doc('users/ada').set({ which: 4 });
   // Whoever begins to write waits until the other key is given.
@@ -92,18 +92,18 @@ test('after it was decided what it builds on, it is made under the key of that',
   const body = { projectId: bench.shop.projectId, type: 'incremental', storageDestinationId: vault };
   const { id } = await call('POST', '/backups', body);
   const waiting = `select count(*)::int as n from pg_locks where locktype = 'advisory' and objid = 4242 and not granted`;
-  await expect.poll(async () => (await captured.owner.query(waiting)).rows[0].n, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await captured.owner.query(waiting)).rows[0].n).toBe(1);
   await giveKey(5);
   await captured.owner.query('select pg_advisory_unlock(4242)');
   await captured.owner.query('drop trigger waits on backups');
   const increment = await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as);
   expect(increment, JSON.stringify(increment.error)).toMatchObject({ status: 'completed', type: 'incremental' });
   expect(await openedBy(4, id)).toEqual([base, id]);
-}, 60_000);
+});
 
 test('while its base is looked at, it becomes a full one under the new one', async () => {
   await captured.ask('POST', '/disable', {});
   const { increment } = await incrementWhile('PutObjectRetention', 3);
   expect(increment).toMatchObject({ type: 'full', warnings: [{ code: 'BECAME_FULL' }] });
   expect(await openedBy(3, increment.id)).toEqual([increment.id]);
-}, 60_000);
+});

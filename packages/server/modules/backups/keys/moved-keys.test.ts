@@ -92,7 +92,7 @@ test('once the new organization has given credentials, its own keys open what li
       () => false,
     );
   };
-  await expect.poll(opensByNewOwner, { timeout: 20_000 }).toBe(true);
+  await expect.poll(opensByNewOwner).toBe(true);
 });
 
 test('a purge of the former organization leaves them too, and takes them when they are needed no more', async () => {
@@ -106,17 +106,17 @@ test('a purge of the former organization leaves them too, and takes them when th
       );
       return rowCount;
     });
-  await expect.poll(waits, { timeout: 20_000 }).toBe(1);
+  await expect.poll(waits).toBe(1);
   expect(await readWithMasterKey(stores.purged)).toEqual(byFormerOwner());
 
   await giveCredentials('purged');
   const ownersThere = async () => (await readWithMasterKey(stores.purged)).owners.toSorted();
   const both = [bench.as.organizationId, there.organizationId].toSorted();
-  await expect.poll(ownersThere, { timeout: 20_000 }).toEqual(both);
+  await expect.poll(ownersThere).toEqual(both);
   const itsTime = `update pgboss.job set start_after = now() where name = 'organization-objects-remove' and start_after > now() + interval '20 hours'`;
   const again = async () => {
     await asOwner(bench.app.databaseUrl, (client) => client.query(itsTime));
     return readWithMasterKey(stores.purged);
   };
-  await expect.poll(again, { timeout: 20_000 }).toEqual(byNewOwner());
-}, 60_000);
+  await expect.poll(again).toEqual(byNewOwner());
+});

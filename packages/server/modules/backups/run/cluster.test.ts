@@ -7,7 +7,7 @@ let bench: BackupCluster;
 
 beforeAll(async () => {
   bench = await startBackupCluster({ documents });
-}, 120_000);
+});
 afterAll(() => bench.close());
 
 test('a backup whose worker is killed in the middle is finished by another, whole and verified', async () => {
@@ -27,7 +27,7 @@ test('a backup whose worker is killed in the middle is finished by another, whol
     (seen) => seen.verification !== null && seen.verification.status !== 'running',
   );
   expect(verification).toMatchObject({ status: 'passed', documents, errors: [] });
-}, 120_000);
+});
 
 test('a restore whose worker is killed in the middle is finished by another, with every document once', async () => {
   const [backup] = (await bench.client.listBackups({ query: { status: 'completed' } })).data;
@@ -48,7 +48,7 @@ test('a restore whose worker is killed in the middle is finished by another, wit
   expect(restore).toMatchObject({ status: 'completed', error: null, errors: { count: 0 } });
   const again = await bench.untilBackup(await bench.start(), ended);
   expect(again).toMatchObject({ status: 'completed', documentCount: documents });
-}, 120_000);
+});
 
 test('a database that is away for a while costs a backup that while and nothing else', async () => {
   bench.firestore.control.addFault({ method: 'RunQuery', latencyMs: 1000 });
@@ -68,4 +68,4 @@ test('a database that is away for a while costs a backup that while and nothing 
   bench.firestore.control.clearFaults();
   const backup = await bench.untilBackup(backupId, ended);
   expect(backup).toMatchObject({ status: 'completed', documentCount: documents, error: null });
-}, 120_000);
+});

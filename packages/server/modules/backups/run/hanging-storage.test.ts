@@ -57,4 +57,4 @@ test('backups into a storage that never answers keep nobody else waiting', async
   const ended = await untilEnded(app, `/api/v1/backups/${started.body.data.id}`, asOther, 20_000);
   expect(ended).toMatchObject({ status: 'completed' });
   await expect.poll(busy).toBe(2);
-}, 60_000);
+});

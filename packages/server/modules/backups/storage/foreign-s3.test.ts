@@ -84,7 +84,7 @@ describe.skipIf(!isForeignS3Installed)('the service on an S3 of other hands', { 
       (await bench.get('/audit-logs?action=backup.objects_removed')).map(
         ({ resource }: { resource: { id: string } }) => resource.id,
       );
-    await expect.poll(rows, { timeout: 20_000 }).toContain(id);
+    await expect.poll(rows).toContain(id);
   }
 
   test.each([

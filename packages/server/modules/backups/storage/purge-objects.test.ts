@@ -40,7 +40,7 @@ test('the objects of an organization follow it when it is purged', async () => {
     body: { confirmName: name, force: true },
   });
   expect(deleted.body.data.deletionType).toBe('permanent');
-  await expect.poll(filesThere, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(filesThere).toEqual([]);
   await expect.poll(() => app.logged()).toContain('the objects of a purged organization were removed');
 });
 

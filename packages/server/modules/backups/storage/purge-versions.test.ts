@@ -48,9 +48,9 @@ function left(prefix: string): number {
 async function deleted(): Promise<string> {
   const backupId = await bench.backUp({ storageDestinationId: id });
   await bench.app.request('DELETE', `/api/v1/backups/${backupId}`, bench.as);
-  await expect.poll(() => bucket.head(manifestKey(backupId)), { timeout: 20_000 }).toBeUndefined();
+  await expect.poll(() => bucket.head(manifestKey(backupId))).toBeUndefined();
   const rows = async () => (await bench.get('/audit-logs?action=backup.objects_removed')).map(resourceId);
-  await expect.poll(rows, { timeout: 20_000 }).toContain(backupId);
+  await expect.poll(rows).toContain(backupId);
   return backupId;
 }
 

@@ -31,7 +31,7 @@ const accept = (person: TestPerson, token: string) =>
 
 async function mailTo(email: string, count = 1) {
   const find = () => mails.received.filter((mail) => mail.to.includes(email));
-  await expect.poll(() => find().length, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(() => find().length).toBeGreaterThanOrEqual(count);
   return find().at(-1) as (typeof mails.received)[number];
 }
 /** As if it had been made that much earlier; moving the clock would end the sessions of the test as well. */
@@ -268,7 +268,7 @@ describe('mail', () => {
     mails.refuseWith(451);
     const email = newEmail();
     await invite(email);
-    await expect.poll(() => app.logged(), { timeout: 15_000 }).toContain('did not take a mail');
+    await expect.poll(() => app.logged()).toContain('did not take a mail');
     const dump = await asOwner(app.databaseUrl, async (client) => {
       const mailRows = await client.query('select m::text from outgoing_mails m');
       const jobs = await client.query('select j::text from pgboss.job j');
@@ -290,7 +290,7 @@ describe('mail', () => {
     mails.refuseWith(550);
     const email = newEmail();
     await invite(email);
-    await expect.poll(() => app.logged(), { timeout: 15_000 }).toContain('was given up');
+    await expect.poll(() => app.logged()).toContain('was given up');
     mails.refuseWith(undefined);
     expect(mails.received.some((mail) => mail.to.includes(email))).toBe(false);
   });
@@ -305,9 +305,9 @@ test('a mail server that is down when the invitation is made gets the mail when 
     const email = newEmail();
     const call = { token: owner.token, organizationId: id };
     await late.request('POST', invites, { ...call, body: { email } });
-    await expect.poll(() => late.logged(), { timeout: 15_000 }).toContain('did not take a mail');
+    await expect.poll(() => late.logged()).toContain('did not take a mail');
     const back = await startMailServer(probe.port);
-    await expect.poll(() => back.received.map((mail) => mail.to), { timeout: 20_000 }).toEqual([[email]]);
+    await expect.poll(() => back.received.map((mail) => mail.to)).toEqual([[email]]);
     await back.close();
   } finally {
     await late.close();
@@ -320,7 +320,7 @@ test('without a mail server the link stands in the log', async () => {
     const { id, owner } = await foundOrganization(alone);
     const email = newEmail();
     await alone.request('POST', invites, { token: owner.token, organizationId: id, body: { email } });
-    await expect.poll(() => tokenIn(alone.logged()), { timeout: 15_000 }).toBeTruthy();
+    await expect.poll(() => tokenIn(alone.logged())).toBeTruthy();
     const person = await signUp(alone, email);
     const token = tokenIn(alone.logged());
     const joined = await alone.request('POST', '/api/v1/invitations/accept', { token: person.token, body: { token } });

@@ -44,7 +44,7 @@ async function post(path: string, body: object, status = 202) {
 }
 
 const written = async () => (await staging.collection('users').count().get()).data().count;
-const untilWriting = () => expect.poll(written, { timeout: 20_000 }).toBeGreaterThan(0);
+const untilWriting = () => expect.poll(written).toBeGreaterThan(0);
 
 async function deleteOrganization(): Promise<void> {
   const { name } = await bench.get('/organizations/current');
@@ -95,7 +95,7 @@ describe('in an organization that is deleted', () => {
     await expectStill();
     expect(await statusOf('drills', id)).toBe('running');
     await recoverOrganization();
-    await expect.poll(() => statusOf('drills', id), { timeout: 40_000 }).toBe('completed');
+    await expect.poll(() => statusOf('drills', id)).toBe('completed');
     expect(await written()).toBe(documents);
   });
 
@@ -105,15 +105,15 @@ describe('in an organization that is deleted', () => {
     await post(`/backups/${backupId}/verify`, {});
     const { storageDestination } = await bench.get(`/backups/${backupId}`);
     const { id } = await post(`/storage-destinations/${storageDestination.id}/rescan`, {});
-    await expect.poll(() => statusOf('storage_tasks', id), { timeout: 20_000 }).toBe('running');
+    await expect.poll(() => statusOf('storage_tasks', id)).toBe('running');
     await deleteOrganization();
     await sleep(lookedAtMs);
     s3.faults.clear();
     await sleep(3 * lookedAtMs);
     expect([await verification(), await statusOf('storage_tasks', id)]).toEqual(['running', 'running']);
     await recoverOrganization();
-    await expect.poll(verification, { timeout: 20_000 }).toBe('passed');
-    await expect.poll(() => statusOf('storage_tasks', id), { timeout: 20_000 }).toBe('completed');
+    await expect.poll(verification).toBe('passed');
+    await expect.poll(() => statusOf('storage_tasks', id)).toBe('completed');
   });
 
   test('nothing that stood still outlives its purge', async () => {

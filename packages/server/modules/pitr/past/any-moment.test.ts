@@ -30,7 +30,7 @@ beforeAll(async () => {
   await write(...together, 'users/ada', 'rooms/1');
   await call('POST', `${pitr()}/enable`, { retentionDays: 1 });
   await settled();
-}, 60_000);
+});
 afterAll(async () => {
   await owner.end();
   await bench.close();

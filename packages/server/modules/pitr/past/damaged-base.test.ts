@@ -13,13 +13,13 @@ let writtenMs = 0;
 async function put(id: string): Promise<void> {
   writtenMs = (await house.bench.firestore.doc(`users/${id}`).set({ n: 1 })).writeTime.toMillis();
 }
-const running = () => expect.poll(async () => (await house.shown()).status, { timeout: 40_000 }).toBe('running');
+const running = () => expect.poll(async () => (await house.shown()).status).toBe('running');
 
 /** An instant behind everything that was written so far by the clock of the database, captured. */
 async function captured(): Promise<string> {
   const at = writtenMs + 1;
   const coveredTo = async () => Date.parse((await house.shown()).coveredTo ?? 0);
-  await expect.poll(coveredTo, { timeout: 30_000 }).toBeGreaterThan(at);
+  await expect.poll(coveredTo).toBeGreaterThan(at);
   return new Date(at).toISOString();
 }
 
@@ -33,7 +33,7 @@ async function damage(backupId: string): Promise<void> {
   const started = await app.request('POST', `/api/v1/backups/${backupId}/verify`, as);
   expect(started.status, started.text).toBe(202);
   const verification = async () => (await house.bench.get(`/backups/${backupId}`)).verification?.status;
-  await expect.poll(verification, { timeout: 30_000 }).toBe('failed');
+  await expect.poll(verification).toBe('failed');
 }
 
 test('behind a base that was found damaged moments are reached from the one before; and where none is left a new one is made', async () => {
@@ -54,7 +54,7 @@ test('behind a base that was found damaged moments are reached from the one befo
   await running();
   await put('later');
   expect(await usersAt(house.bench, await captured())).toContain('users/later');
-}, 120_000);
+});
 
 test('nothing goes for its age in favour of a base that was found damaged', async () => {
   const { bench, owner } = house;
@@ -80,7 +80,7 @@ test('nothing goes for its age in favour of a base that was found damaged', asyn
   await removeOld();
   expect((await house.usersAt(early)).body.error.code).toBe('POINT_IN_TIME_UNAVAILABLE');
   expect(await usersAt(bench, late)).toContain('users/behind');
-}, 90_000);
+});
 
 test('behind a base whose key was withdrawn moments are reached from the one before', async () => {
   const { app, as, backUp } = house.bench;
@@ -93,4 +93,4 @@ test('behind a base whose key was withdrawn moments are reached from the one bef
   expect((await app.request('DELETE', key, as)).status).toBe(200);
   expect(await usersAt(house.bench, at)).toContain('users/sealed');
   await running();
-}, 90_000);
+});

@@ -61,7 +61,7 @@ test('what a restore saved before it wrote is no base: a document that came and 
   });
   const at = await captured();
   expect(await usersAt(house.bench, at)).not.toContain('users/overwritten');
-}, 120_000);
+});
 
 test('on a new server backups of another project of the database are no bases of the log', async () => {
   await running();
@@ -89,4 +89,4 @@ test('on a new server backups of another project of the database are no bases of
   expect(found.map(({ id }: { id: string }) => id)).toContain(backupId);
   expect(await usersAt(house.bench, at)).toContain('users/last');
   expect(await usersAt(house.bench, at)).not.toContain('users/foreign');
-}, 120_000);
+});

@@ -13,7 +13,7 @@ beforeAll(async () => {
     moments.push(await house.capturedWith(id));
     await forget();
   }
-}, 120_000);
+});
 afterAll(() => house.close());
 
 const forget = () => house.owner.query('delete from pitr_segments; delete from pitr_logs');
@@ -31,7 +31,7 @@ test('a new server that finds both the log and the originals knows which are whi
   expect(await logRow()).toMatchObject({ log_id, joined });
   expect(await usersAt(house.bench, moments[0]!)).toContain('users/first');
   expect(await usersAt(house.bench, moments[1]!)).toContain('users/second');
-}, 120_000);
+});
 
 test('what went for its age does not come back from the originals', async () => {
   const { started_from, joined } = await logRow();
@@ -41,7 +41,7 @@ test('what went for its age does not come back from the originals', async () => 
   await house.owner.query('delete from pitr_segments where covered_through <= $1', [cut]);
   expect((await house.rescan()).result).toMatchObject({ registered: 0, relinked: 0, failures: [] });
   expect((await logRow()).started_from > started_from).toBe(true);
-}, 120_000);
+});
 
 test('when the log is deleted the originals go with it, and no rescan brings back what was deleted', async () => {
   expect((await house.ask('POST', '/disable', { deleteLog: true })).status).toBe(200);
@@ -54,4 +54,4 @@ test('when the log is deleted the originals go with it, and no rescan brings bac
   await vi.waitUntil(async () => (await files()).length === 0, { timeout: 60_000, interval: 500 });
   expect((await house.rescan()).result).toMatchObject({ registered: 0, relinked: 0, failures: [] });
   expect((await house.usersAt(moments[0]!)).body.error.code).toBe('POINT_IN_TIME_UNAVAILABLE');
-}, 120_000);
+});

@@ -70,4 +70,4 @@ test('a rotation between the copy of a log and its switch reaches the manifest i
   const opened = await openLogManifest(store, logId, new KeyRing([{ key: keyOf(2) }]));
   expect(opened.body.from).toBeDefined();
   await store.close();
-}, 120_000);
+});

@@ -25,9 +25,9 @@ test('a log that is being removed is not found by a rescan, and goes', async () 
   expect(during.result, JSON.stringify(during)).toMatchObject({ registered: 0, failures: [] });
   expect((await house.owner.query('select * from pitr_logs')).rows).toEqual([]);
   const files = async () => (await readdir(join(logs(), log_id, 'segments')).catch(() => [])).length;
-  await expect.poll(files, { timeout: 60_000, interval: 500 }).toBe(0);
+  await expect.poll(files, { interval: 500 }).toBe(0);
   expect((await house.rescan()).result).toMatchObject({ registered: 0, failures: [] });
-}, 120_000);
+});
 
 test('a rescan makes the moments of all logs of a database reachable, and tells the time between them as gaps', async () => {
   const moments: string[] = [];
@@ -73,4 +73,4 @@ test('a rescan makes the moments of all logs of a database reachable, and tells 
   expect(found.result, JSON.stringify(found)).toMatchObject({ registered: 0, failures: [] });
   for (const [index, id] of ['first', 'second', 'third'].entries())
     expect(await usersAt(house.bench, moments[index]!)).toContain(`users/${id}`);
-}, 180_000);
+});

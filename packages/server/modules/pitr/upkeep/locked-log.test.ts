@@ -71,7 +71,7 @@ test('what is locked longer than its days can be reached until the lock has ende
   await house.bench.app.tasks.runNow('pitr retention');
   expect(segments().length).toBeLessThan(there);
   expect((await house.usersAt(before)).body.error?.code).toBe('POINT_IN_TIME_UNAVAILABLE');
-}, 120_000);
+});
 
 test('a log that is deleted goes when its lock has ended, and no rescan brings it back before', async () => {
   const tomorrow = new Date(Date.now() + 86_400_000);
@@ -88,4 +88,4 @@ test('a log that is deleted goes when its lock has ended, and no rescan brings i
   for (const object of objectsOf(logId)) lock(object, new Date(0));
   await house.owner.query(`update pgboss.job set start_after = now() where id in (select id ${waits})`);
   await expect.poll(() => objectsOf(logId)).toEqual([]);
-}, 60_000);
+});

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const patience = { timeout: 40_000, interval: 200 };
+const patience = { timeout: 60_000, interval: 200 };
 const call = async (method: string, path: string, body?: object) => {
   const answer = await bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });
   expect(answer.status, answer.text).toBeLessThan(300);

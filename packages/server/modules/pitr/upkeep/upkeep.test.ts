@@ -13,7 +13,7 @@ beforeAll(async () => {
   for (let n = 0; n < 5; n++) await doc(`users/${n}`).set({ n });
   await doc('users/0/orders/0').set({ n: 0 });
   await ask('POST', '/enable', { retentionDays: 3 });
-  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 40_000, interval: 100 });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 60_000, interval: 100 });
 });
 afterAll(async () => {
   await owner.end();
@@ -30,9 +30,7 @@ const shown = async () => (await ask('GET', '')).body.data;
 async function captured(): Promise<string> {
   await sleep(20);
   const at = new Date().toISOString();
-  await expect
-    .poll(async () => Date.parse((await shown()).coveredTo ?? 0), { timeout: 20_000 })
-    .toBeGreaterThan(Date.parse(at) + 20);
+  await expect.poll(async () => Date.parse((await shown()).coveredTo ?? 0)).toBeGreaterThan(Date.parse(at) + 20);
   return at;
 }
 
@@ -64,7 +62,7 @@ async function compare(): Promise<void> {
     const before = (await shown()).lastReconciledAt;
     await owner.query("update pitr_logs set reconcile_due_at = now() - interval '1 second'");
     await bench.app.tasks.runNow('pitr upkeep');
-    await expect.poll(async () => (await shown()).lastReconciledAt, { timeout: 20_000 }).not.toBe(before);
+    await expect.poll(async () => (await shown()).lastReconciledAt).not.toBe(before);
   }
 }
 
@@ -201,7 +199,7 @@ test('a log without a base gets one; instants behind it can be reached again', a
   expect((await shown()).status).not.toBe('running');
   await bench.app.tasks.runNow('pitr bases');
   await bench.app.tasks.runNow('pitr bases');
-  await expect.poll(async () => (await shown()).status, { timeout: 20_000 }).toBe('running');
+  await expect.poll(async () => (await shown()).status).toBe('running');
   const asked = await owner.query("select id from backups where trigger = 'pitr' and deleted_at is null");
   expect(asked.rowCount).toBe(1);
   expect(await usersAt(await captured())).toEqual(await liveUsers());
@@ -220,7 +218,7 @@ test('what is older than its days goes once a base of its own covers its end, an
         "select count(*)::int as n from backups where trigger = 'pitr' and type = 'synthetic' and status = 'completed' and deleted_at is null",
       )
     ).rows[0].n;
-  await expect.poll(made, { timeout: 20_000 }).toBe(1);
+  await expect.poll(made).toBe(1);
   const { readsUsed } = (
     await owner.query("select reads_used as \"readsUsed\" from backups where trigger = 'pitr' and type = 'synthetic'")
   ).rows[0];
@@ -255,10 +253,10 @@ test('whole minutes of a gap are read from the source where it has point-in-time
   bench.app.clock.advance(240_000);
   await owner.query('update pitr_logs set holder = null');
   const keeps = async () => (await owner.query('select source_keeps_from as "from" from pitr_logs')).rows[0].from;
-  await expect.poll(keeps, { timeout: 20_000 }).not.toBeNull();
+  await expect.poll(keeps).not.toBeNull();
   await doc('users/minute').set({ n: 1 });
   const covered = async () => Date.parse((await shown()).coveredTo);
-  await expect.poll(covered, { timeout: 20_000 }).toBeGreaterThan(Date.now() + 170_000);
+  await expect.poll(covered).toBeGreaterThan(Date.now() + 170_000);
   const minute = new Date(Math.floor((Date.now() + 120_000) / 60_000) * 60_000);
   const around = (ms: number) => `${new Date(minute.getTime() + ms).toISOString().slice(0, -1)}000000Z`;
   const gap = { from: around(-1000), through: around(1000), reason: 'Capture was interrupted.' };

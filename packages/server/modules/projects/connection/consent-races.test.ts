@@ -56,7 +56,7 @@ function holdDatabase() {
   const { promise, resolve } = Promise.withResolvers<void>();
   control.addFault({ until: promise });
   return {
-    untilAsked: () => expect.poll(() => control.faultHits(), { timeout: 10_000 }).not.toEqual([0]),
+    untilAsked: () => expect.poll(() => control.faultHits()).not.toEqual([0]),
     release: () => {
       control.clearFaults();
       resolve();
@@ -83,7 +83,7 @@ test('a consent that reads nothing does not take the place of one that works', a
   const sent = await request('POST', `/projects/${projectId}/reconnect`, eve.as);
   expect(sent.body.data.connection, sent.text).toMatchObject({ status: 'connected', email: owner });
   await consenting.signIn(stranger);
-  await expect.poll(async () => (await consentsKept()).includes(eve.id), { timeout: 10_000 }).toBe(false);
+  await expect.poll(async () => (await consentsKept()).includes(eve.id)).toBe(false);
   expect(await connectionOf(projectId)).toMatchObject({ status: 'connected', email: owner, error: null });
 });
 
@@ -97,7 +97,7 @@ test('who is removed while their consent is tried leaves none behind, and their 
   database.release();
   const lines = () => consenting.app.logged().split('\n');
   const isOver = () => lines().some((line) => line.includes('a consent was not taken') && line.includes(bob.id));
-  await expect.poll(isOver, { timeout: 10_000 }).toBe(true);
+  await expect.poll(isOver).toBe(true);
   expect(await consentsKept()).not.toContain(bob.id);
   expect(await connectionOf(his)).toMatchObject({ status: 'unauthorized' });
   expect(await connectionOf(projectId)).toMatchObject({ status: 'connected', email: owner });
@@ -130,5 +130,5 @@ test('a project that goes while a consent is tried keeps the others of that pers
   await database.untilAsked();
   expect((await request('DELETE', `/projects/${projectId}`, ada)).status).toBe(200);
   database.release();
-  await expect.poll(async () => (await connectionOf(second)).status, { timeout: 10_000 }).toBe('connected');
+  await expect.poll(async () => (await connectionOf(second)).status).toBe('connected');
 });

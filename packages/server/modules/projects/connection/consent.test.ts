@@ -61,7 +61,7 @@ test('a project lives from a consent, falls with it, and stands again with the n
     connection: { status: 'unauthorized' },
   });
   await consenting.signIn(email);
-  await expect.poll(async () => (await project()).connection.status, { timeout: 10_000 }).toBe('connected');
+  await expect.poll(async () => (await project()).connection.status).toBe('connected');
   expect((await backUp()).status).toBe('completed');
 
   // A key takes the place of the consent once it works, and of a key that works nothing that does not.

@@ -55,7 +55,7 @@ const connect = (name: string, sourceProjectId: string, host: string) =>
 async function untilDrilled(backupId: string, drillId: string) {
   const find = async () =>
     (await bench.get(`/backups/${backupId}/drills`)).find(({ id }: { id: string }) => id === drillId);
-  await expect.poll(async () => (await find()).status, { timeout: 30_000 }).toMatch(/completed|failed/);
+  await expect.poll(async () => (await find()).status).toMatch(/completed|failed/);
   return find();
 }
 
@@ -69,7 +69,7 @@ async function drillWhile(backupId: string, call: { method: string; skip?: numbe
   const gate = Promise.withResolvers<void>();
   bench.sandbox.control.addFault({ ...call, times: 1, until: gate.promise });
   const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: staging.id });
-  await expect.poll(() => bench.sandbox.control.faultHits(), { timeout: 30_000 }).toEqual([1]);
+  await expect.poll(() => bench.sandbox.control.faultHits()).toEqual([1]);
   await act();
   gate.resolve();
   return untilDrilled(backupId, id);
@@ -369,7 +369,7 @@ describe('an anomaly is told, and retention frozen', () => {
     await damage(backupId);
     await post(`/backups/${backupId}/verify`, {});
     const state = async () => (await bench.get(`/backups/${backupId}`)).verification?.status;
-    await expect.poll(state, { timeout: 20_000 }).toBe('failed');
+    await expect.poll(state).toBe('failed');
     expect(await anomaliesOf(backupId)).toEqual(['verification_failed']);
     expect((await bench.get(`/backups/${backupId}`)).anomaly).toMatchObject({ reason: 'verification_failed' });
     expect(await frozen()).toMatchObject({ backupId });

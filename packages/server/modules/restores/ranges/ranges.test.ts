@@ -52,7 +52,7 @@ describe('a restore that is cut into ranges', () => {
     bench.sandbox.control.addFault({ method: 'BatchWrite', until });
     const id = await start({ backupId });
     const phase = async () => (await bench.get(`/backups/restore/${id}`)).phase;
-    await expect.poll(phase, { timeout: 30_000 }).toBe('Restoring');
+    await expect.poll(phase).toBe('Restoring');
     for (const path of paths) await bench.firestore.doc(path).set({ v: 'edited' });
     go();
     expect(await ended(id)).toMatchObject({ status: 'completed', documentsRestored: 500, conflicts: 0 });
@@ -75,7 +75,7 @@ describe('a restore that is cut into ranges', () => {
     bench.sandbox.control.addFault({ method: 'BatchWrite', until });
     const id = await start({ backupId, options: { mergeMode: 'skip_existing' } });
     const phase = async () => (await bench.get(`/backups/restore/${id}`)).phase;
-    await expect.poll(phase, { timeout: 30_000 }).toBe('Restoring');
+    await expect.poll(phase).toBe('Restoring');
     await bench.firestore.doc(pathOf(270)).set({ v: 'theirs' });
     go();
     expect(await ended(id)).toMatchObject({ status: 'completed', documentsRestored: 299, conflicts: 0 });

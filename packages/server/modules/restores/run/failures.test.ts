@@ -202,7 +202,7 @@ test('a restore that is cancelled stops writing and says CANCELLED', async () =>
   bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 20_000 });
   const id = await start({ backupId, ...withoutSafety });
   const phase = async () => (await bench.get(`/backups/restore/${id}`)).phase;
-  await expect.poll(phase, { timeout: 20_000 }).toBe('Restoring');
+  await expect.poll(phase).toBe('Restoring');
   const cancelled = await bench.app.request('POST', `${restorePath(id)}/cancel`, bench.as);
   expect(cancelled.status, cancelled.text).toBe(200);
   const restore = await ended(id);
@@ -217,7 +217,7 @@ test('a restore that is cancelled while it saves what it would overwrite stops s
   s3.faults.set({ delayRate: 1, delayMsMin: 3000, operations: ['PutObject'] });
   const id = await start({ backupId });
   const saving = async () => (await bench.get(`/backups/restore/${id}`)).safetyBackupId;
-  await expect.poll(saving, { timeout: 20_000 }).not.toBe(null);
+  await expect.poll(saving).not.toBe(null);
   const first = await saving();
   const cancelled = await bench.app.request('POST', `${restorePath(id)}/cancel`, bench.as);
   expect(cancelled.body.data?.status, cancelled.text).toBe('cancelled');
@@ -241,7 +241,7 @@ test('a worker whose clock is behind is not taken for dead: what it writes is wa
     bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 3000 });
     const id = await start({ backupId, ...withoutSafety });
     const phase = async () => (await bench.get(`/backups/restore/${id}`)).phase;
-    await expect.poll(phase, { timeout: 20_000 }).toBe('Restoring');
+    await expect.poll(phase).toBe('Restoring');
     const cancelled = await bench.app.request('POST', `${restorePath(id)}/cancel`, bench.as);
     expect(cancelled.body.data.status).toBe('cancelled');
     // Its own worker ended it; who is taken for dead loses its claim.

@@ -104,9 +104,9 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(found).toContain('holdBackup');
     expect(found).not.toContain('listMembers');
     expect(visible(await open('/docs?q=readRateLimit'))).toContain('updateProject');
-  }, 120_000);
+  });
 
   test('an address that names a call opens it', async () => {
     expect(await open('/docs#createBackup')).toMatch(/<details class="entry" id="createBackup"[^>]* open/);
-  }, 120_000);
+  });
 });

@@ -57,7 +57,7 @@ test('what failed in large numbers is sent again in pieces, twenty thousand by o
   let first: Promise<TestResponse> | undefined;
   await whileHeld(id, 8000, async () => {
     first = recover();
-    await expect.poll(() => countFailed(id), { timeout: 20_000 }).toBe(12_001);
+    await expect.poll(() => countFailed(id)).toBe(12_001);
   });
   expect((await first)?.body.data).toEqual({ recovered: 20_000, tryingAgain: 0, hasMore: true });
   expect((await recover()).body.data).toEqual({ recovered: 1, tryingAgain: 20_000, hasMore: false });

@@ -112,7 +112,7 @@ test.for(languages.flatMap((language) => [undefined, ''].map((given) => ({ langu
 async function listening(child: ChildProcess, output: string[]): Promise<number> {
   const errors: string[] = [];
   child.stderr?.on('data', (chunk) => errors.push(String(chunk)));
-  await expect.poll(() => output.join(''), { timeout: 20_000, message: errors.join('') }).toMatch(/listening on \d+/);
+  await expect.poll(() => output.join(''), { message: errors.join('') }).toMatch(/listening on \d+/);
   return Number(/listening on (\d+)/.exec(output.join(''))?.[1]);
 }
 

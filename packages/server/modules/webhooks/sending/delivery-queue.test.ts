@@ -123,7 +123,7 @@ test('a delivery that waits for its turn keeps its lease, and is handed to other
     (await query(`select count(*)::int as n from webhook_deliveries where lease_until > now()`)).rows[0].n;
   await expect.poll(held).toBe(2);
   await query(`update webhook_deliveries set lease_until = now() - interval '1 second'`);
-  await expect.poll(held, { timeout: 10_000 }).toBe(2);
+  await expect.poll(held).toBe(2);
   const stopped = sender.stop();
   turn.resolve();
   await stopped;
