@@ -1,19 +1,8 @@
 import type { Database, Transaction } from '../../platform/database/database.ts';
 import { encodeJson } from '../../platform/database/json.ts';
-import {
-  and,
-  asc,
-  desc,
-  eq,
-  getTableColumns,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  sql,
-} from '../../platform/database/orm.ts';
+import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
-import { selection } from '../../platform/database/statement.ts';
+import { rowsWhere } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
 import { projectStore } from '../projects/index.ts';
 import { missesCopies } from './storage/missing-copies-sql.ts';
@@ -24,17 +13,19 @@ export type BackupRow = typeof backups.$inferSelect;
 export type NewBackup = typeof backups.$inferInsert;
 export type CopyRow = typeof backupCopies.$inferSelect;
 
-const copiesOfBackups = selection(getTableColumns(backupCopies), (select) =>
-  select
-    .from(backupCopies)
-    .where(
-      and(
-        eq(backupCopies.organizationId, sql.placeholder('organizationId')),
-        sql`${backupCopies.backupId} = any(${sql.placeholder('backupIds')})`,
-      ),
-    )
-    .orderBy(asc(backupCopies.position)),
+const copiesOfBackups = rowsWhere(
+  backupCopies,
+  and(
+    eq(backupCopies.organizationId, sql.placeholder('organizationId')),
+    sql`${backupCopies.backupId} = any(${sql.placeholder('backupIds')})`,
+  ),
+  { orderBy: asc(backupCopies.position) },
 );
+const byId = and(eq(backups.organizationId, sql.placeholder('organizationId')), eq(backups.id, sql.placeholder('id')));
+const undeletedById = and(byId, isNull(backups.deletedAt));
+const oneOfAny = rowsWhere(backups, byId);
+const oneBackup = rowsWhere(backups, undeletedById);
+const oneLocked = rowsWhere(backups, undeletedById, { lock: 'update' });
 
 /** A backup that nobody has begun: exactly these columns are written by `insertAll`. */
 export type WaitingBackup = Pick<
@@ -128,33 +119,28 @@ export const backupStore = {
     createdAt: backups.createdAt,
   }),
 
-  async get({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow> {
-    const [row] = await orm.select().from(backups).where(is(organizationId, id));
-    return found(row);
+  async get(transaction: Transaction, organizationId: string, id: string): Promise<BackupRow> {
+    return found(await backupStore.find(transaction, organizationId, id));
   },
 
-  async find({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
-    const [row] = await orm.select().from(backups).where(is(organizationId, id));
+  async find({ client }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
+    const [row] = await client.read(oneBackup, { organizationId, id });
     return row;
   },
 
   /** Also when it was deleted: its objects may still have to go. */
-  async findAny({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
-    const [row] = await orm
-      .select()
-      .from(backups)
-      .where(and(eq(backups.organizationId, organizationId), eq(backups.id, id)));
+  async findAny({ client }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
+    const [row] = await client.read(oneOfAny, { organizationId, id });
     return row;
   },
 
-  async lock({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow> {
-    const [row] = await orm.select().from(backups).where(is(organizationId, id)).for('update');
-    return found(row);
+  async lock(transaction: Transaction, organizationId: string, id: string): Promise<BackupRow> {
+    return found(await backupStore.findLocked(transaction, organizationId, id));
   },
 
   /** The same for work whose record may be gone by now. */
-  async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
-    const [row] = await orm.select().from(backups).where(is(organizationId, id)).for('update');
+  async findLocked({ client }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
+    const [row] = await client.read(oneLocked, { organizationId, id });
     return row;
   },
 
@@ -315,13 +301,9 @@ export const backupStore = {
     return rows.map((row) => ({ id: row.id, mergedInto: row.merged_into }));
   },
 
-  async copies({ orm }: Transaction, organizationId: string, backupIds: readonly string[]): Promise<CopyRow[]> {
+  async copies({ client }: Transaction, organizationId: string, backupIds: readonly string[]): Promise<CopyRow[]> {
     if (backupIds.length === 0) return [];
-    return orm
-      .select()
-      .from(backupCopies)
-      .where(and(eq(backupCopies.organizationId, organizationId), inArray(backupCopies.backupId, [...backupIds])))
-      .orderBy(asc(backupCopies.position));
+    return client.read(copiesOfBackups, { organizationId, backupIds });
   },
 
   /** The same for a list of backups, as a read of its own. */

@@ -1,6 +1,20 @@
 import type { Plan } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, sql } from '../../platform/database/orm.ts';
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  type Placeholder,
+  sql,
+} from '../../platform/database/orm.ts';
+import { rowsWhere } from '../../platform/database/statement.ts';
 import { memberships, organizations, purgedOrganizations, type Role } from './tables.ts';
 
 export type OrganizationRow = typeof organizations.$inferSelect;
@@ -11,23 +25,19 @@ export async function insertOrganization(transaction: Transaction, row: Organiza
   await transaction.orm.insert(organizations).values(row);
 }
 
-const undeleted = (organizationId: string) =>
+const undeleted = (organizationId: string | Placeholder) =>
   and(eq(organizations.id, organizationId), isNull(organizations.deletedAt));
+const oneOrganization = rowsWhere(organizations, undeleted(sql.placeholder('id')));
+const oneLocked = rowsWhere(organizations, undeleted(sql.placeholder('id')), { lock: 'no key update' });
 
-export async function findOrganization(
-  { orm }: Transaction,
-  organizationId: string,
-): Promise<OrganizationRow | undefined> {
-  const [row] = await orm.select().from(organizations).where(undeleted(organizationId));
+export async function findOrganization({ client }: Transaction, id: string): Promise<OrganizationRow | undefined> {
+  const [row] = await client.read(oneOrganization, { id });
   return row;
 }
 
 /** Held until the end of the transaction. References to the organization can still be added meanwhile. */
-export async function lockOrganization(
-  { orm }: Transaction,
-  organizationId: string,
-): Promise<OrganizationRow | undefined> {
-  const [row] = await orm.select().from(organizations).where(undeleted(organizationId)).for('no key update');
+export async function lockOrganization({ client }: Transaction, id: string): Promise<OrganizationRow | undefined> {
+  const [row] = await client.read(oneLocked, { id });
   return row;
 }
 

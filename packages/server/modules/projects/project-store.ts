@@ -1,6 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { and, desc, eq, inArray, isNull, max, or, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
+import { rowsWhere } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import { projects } from './tables.ts';
@@ -22,6 +23,15 @@ export interface MeasuredProject {
 
 /** So many times a database is connected anew, at most, before its oldest backups tell nothing any more. */
 const formerMax = 100;
+
+const byId = and(
+  eq(projects.organizationId, sql.placeholder('organizationId')),
+  eq(projects.id, sql.placeholder('id')),
+);
+const connectedById = and(byId, isNull(projects.deletedAt));
+const oneKept = rowsWhere(projects, byId);
+const oneProject = rowsWhere(projects, connectedById);
+const oneLocked = rowsWhere(projects, connectedById, { lock: 'update' });
 
 /** All SQL on the projects of an organization. Disconnected projects are seen only by `findKept` and `manyKept`. */
 export const projectStore = {
@@ -59,13 +69,13 @@ export const projectStore = {
     return rows;
   },
 
-  async get({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
-    const [row] = await orm.select().from(projects).where(is(organizationId, id));
+  async get({ client }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
+    const [row] = await client.read(oneProject, { organizationId, id });
     return found(row);
   },
 
-  async lock({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
-    const [row] = await orm.select().from(projects).where(is(organizationId, id)).for('update');
+  async lock({ client }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
+    const [row] = await client.read(oneLocked, { organizationId, id });
     return found(row);
   },
 
@@ -91,11 +101,8 @@ export const projectStore = {
   },
 
   /** Also when it has been disconnected since. */
-  async findKept({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow | undefined> {
-    const [row] = await orm
-      .select()
-      .from(projects)
-      .where(and(eq(projects.organizationId, organizationId), eq(projects.id, id)));
+  async findKept({ client }: Transaction, organizationId: string, id: string): Promise<ProjectRow | undefined> {
+    const [row] = await client.read(oneKept, { organizationId, id });
     return row;
   },
 
@@ -183,10 +190,6 @@ export async function countProjects(
     .where(and(inArray(projects.organizationId, [...organizationIds]), isNull(projects.deletedAt)))
     .groupBy(projects.organizationId);
   return new Map(rows.map((row) => [row.organizationId, Number(row.count)]));
-}
-
-function is(organizationId: string, id: string) {
-  return and(eq(projects.organizationId, organizationId), eq(projects.id, id), isNull(projects.deletedAt));
 }
 
 function found(row: ProjectRow | undefined): ProjectRow {

@@ -1,7 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { encodeJson } from '../../platform/database/json.ts';
-import { and, eq, inArray, or, sql } from '../../platform/database/orm.ts';
+import { and, eq, inArray, or, type Placeholder, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
+import { rowsWhere } from '../../platform/database/statement.ts';
 import { secondMs } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
 import { admissionOf, type TurnTable } from '../jobs/index.ts';
@@ -15,6 +16,10 @@ export type NewRestore = typeof restores.$inferInsert;
 
 /** Whoever holds a restore, or a range of one, shows a sign of life every second; after so long without one it is taken for dead. */
 export const silentAfterMs = 15 * secondMs;
+
+const byId = is(sql.placeholder('organizationId'), sql.placeholder('id'));
+const oneRestore = rowsWhere(restores, byId);
+const oneLocked = rowsWhere(restores, byId, { lock: 'update' });
 
 /** All SQL on restores. */
 export const restoreStore = {
@@ -35,19 +40,17 @@ export const restoreStore = {
     createdAt: restores.createdAt,
   }),
 
-  async get({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow> {
-    const [row] = await orm.select().from(restores).where(is(organizationId, id));
-    return found(row);
+  async get(transaction: Transaction, organizationId: string, id: string): Promise<RestoreRow> {
+    return found(await restoreStore.find(transaction, organizationId, id));
   },
 
-  async find({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow | undefined> {
-    const [row] = await orm.select().from(restores).where(is(organizationId, id));
+  async find({ client }: Transaction, organizationId: string, id: string): Promise<RestoreRow | undefined> {
+    const [row] = await client.read(oneRestore, { organizationId, id });
     return row;
   },
 
-  async lock({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow> {
-    const [row] = await orm.select().from(restores).where(is(organizationId, id)).for('update');
-    return found(row);
+  async lock(transaction: Transaction, organizationId: string, id: string): Promise<RestoreRow> {
+    return found(await restoreStore.findLocked(transaction, organizationId, id));
   },
 
   async update(
@@ -101,8 +104,8 @@ export const restoreStore = {
     return isHeld && admissionOf(locked) === admissionOf(row) ? locked : undefined;
   },
 
-  async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow | undefined> {
-    const [row] = await orm.select().from(restores).where(is(organizationId, id)).for('update');
+  async findLocked({ client }: Transaction, organizationId: string, id: string): Promise<RestoreRow | undefined> {
+    const [row] = await client.read(oneLocked, { organizationId, id });
     return row;
   },
 
@@ -182,7 +185,7 @@ export const restoreTurns: TurnTable = {
   isOfActiveOrganization: isActiveOrganizationSql('w.organization_id'),
 };
 
-function is(organizationId: string, id: string) {
+function is(organizationId: string | Placeholder, id: string | Placeholder) {
   return and(eq(restores.organizationId, organizationId), eq(restores.id, id));
 }
 

@@ -3,17 +3,17 @@ import {
   and,
   asc,
   eq,
-  getTableColumns,
   inArray,
   isNotNull,
   isNull,
   lte,
   ne,
   or,
+  type Placeholder,
   sql,
 } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
-import { selection } from '../../platform/database/statement.ts';
+import { rowsWhere } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
 import { isActiveOrganizationSql, isDefaultStorageSql } from '../organizations/index.ts';
 import { storageDestinations } from './tables.ts';
@@ -21,16 +21,16 @@ import { storageDestinations } from './tables.ts';
 export type DestinationRow = typeof storageDestinations.$inferSelect;
 export type NewDestination = typeof storageDestinations.$inferInsert;
 
-const manyDestinations = selection(getTableColumns(storageDestinations), (select) =>
-  select
-    .from(storageDestinations)
-    .where(
-      and(
-        eq(storageDestinations.organizationId, sql.placeholder('organizationId')),
-        sql`${storageDestinations.id} = any(${sql.placeholder('ids')})`,
-      ),
-    ),
+const manyDestinations = rowsWhere(
+  storageDestinations,
+  and(
+    eq(storageDestinations.organizationId, sql.placeholder('organizationId')),
+    sql`${storageDestinations.id} = any(${sql.placeholder('ids')})`,
+  ),
 );
+const byId = is(sql.placeholder('organizationId'), sql.placeholder('id'));
+const oneDestination = rowsWhere(storageDestinations, byId);
+const oneLocked = rowsWhere(storageDestinations, byId, { lock: 'update' });
 
 export type OpenableDestination = Pick<
   DestinationRow,
@@ -55,22 +55,17 @@ export const storageStore = {
 
   page: pagesOf(storageDestinations, { always: isNull(storageDestinations.deletedAt) }),
 
-  async get({ orm }: Transaction, organizationId: string, id: string): Promise<DestinationRow> {
-    const [row] = await orm.select().from(storageDestinations).where(is(organizationId, id));
-    return found(row);
+  async get(transaction: Transaction, organizationId: string, id: string): Promise<DestinationRow> {
+    return found(await storageStore.find(transaction, organizationId, id));
   },
 
-  async find({ orm }: Transaction, organizationId: string, id: string): Promise<DestinationRow | undefined> {
-    const [row] = await orm.select().from(storageDestinations).where(is(organizationId, id));
+  async find({ client }: Transaction, organizationId: string, id: string): Promise<DestinationRow | undefined> {
+    const [row] = await client.read(oneDestination, { organizationId, id });
     return row;
   },
 
-  async many({ orm }: Transaction, organizationId: string, ids: readonly string[]): Promise<DestinationRow[]> {
-    if (ids.length === 0) return [];
-    return orm
-      .select()
-      .from(storageDestinations)
-      .where(and(eq(storageDestinations.organizationId, organizationId), inArray(storageDestinations.id, [...ids])));
+  async many({ client }: Transaction, organizationId: string, ids: readonly string[]): Promise<DestinationRow[]> {
+    return ids.length === 0 ? [] : client.read(manyDestinations, { organizationId, ids });
   },
 
   /** Which of them exist, in any organization. */
@@ -158,8 +153,8 @@ export const storageStore = {
     return database.read(organizationId, manyDestinations, { organizationId, ids });
   },
 
-  async lock({ orm }: Transaction, organizationId: string, id: string): Promise<DestinationRow> {
-    const [row] = await orm.select().from(storageDestinations).where(is(organizationId, id)).for('update');
+  async lock({ client }: Transaction, organizationId: string, id: string): Promise<DestinationRow> {
+    const [row] = await client.read(oneLocked, { organizationId, id });
     return found(row);
   },
 
@@ -205,7 +200,7 @@ export const storageStore = {
   },
 };
 
-function is(organizationId: string, id: string) {
+function is(organizationId: string | Placeholder, id: string | Placeholder) {
   return and(
     eq(storageDestinations.organizationId, organizationId),
     eq(storageDestinations.id, id),

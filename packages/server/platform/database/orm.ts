@@ -13,7 +13,7 @@ const driver: typeof import('drizzle-orm/node-postgres') = require('drizzle-orm/
 const migrator: typeof import('drizzle-orm/node-postgres/migrator') = require('drizzle-orm/node-postgres/migrator');
 
 export type PgTable<Config extends TableConfig = TableConfig> = Table<Config>;
-export type { SQL, SQLWrapper } from 'drizzle-orm';
+export type { Placeholder, SQL, SQLWrapper } from 'drizzle-orm';
 export type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 export type { AnyPgColumn, PgColumn, TableConfig } from 'drizzle-orm/pg-core';
 export const { and, asc, desc, eq, fillPlaceholders, getTableColumns, gt, gte, inArray, is, isNotNull, isNull } = core;

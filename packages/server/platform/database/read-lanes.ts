@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { corkUntilDone } from './cork.ts';
-import type { ResultField, ResultRow, Statement } from './statement.ts';
+import { knownRowReader, learnRowReader, type ResultField, type ResultRow, type Statement } from './statement.ts';
 
 const lanesMax = 4;
 /** A lane with more reads than this under way gets company. */
@@ -111,9 +111,6 @@ interface Wire {
   sync(): void;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: how a result is read depends on its statement, which is the key.
-const rowReaders = new WeakMap<Statement<any, any>, (row: ResultRow) => any>();
-
 const nothing = { text: '' };
 
 /** The driver pipelines only what is a query of its own kind. */
@@ -159,20 +156,20 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
       wire.submittedNamedStatements[this.name] = this.text;
     }
     wire.bind({ portal: '', statement: this.name, values: this.#values });
-    if (!rowReaders.has(this.#statement)) wire.describe({ type: 'P', name: '' });
+    if (!knownRowReader(this.#statement)) wire.describe({ type: 'P', name: '' });
     wire.execute({ portal: '' });
     wire.sync();
     return null;
   }
 
   handleRowDescription({ fields }: { fields: readonly ResultField[] }): void {
-    rowReaders.set(this.#statement, this.#statement.rowReader(fields));
+    learnRowReader(this.#statement, fields);
   }
 
   handleDataRow({ fields }: { fields: ResultRow }): void {
     if (this.#isAssumingRole || this.#failure) return;
     try {
-      this.#rows.push(rowReaders.get(this.#statement)!(fields));
+      this.#rows.push(knownRowReader(this.#statement)!(fields));
     } catch (error) {
       this.#failure = error as Error;
     }

@@ -1,5 +1,14 @@
 import pg from 'pg';
-import { fillPlaceholders, type PgColumn, PgDialect, QueryBuilder, type SQL, type SQLWrapper } from './orm.ts';
+import {
+  fillPlaceholders,
+  getTableColumns,
+  type PgColumn,
+  PgDialect,
+  type PgTable,
+  QueryBuilder,
+  type SQL,
+  type SQLWrapper,
+} from './orm.ts';
 
 /** What the server says about a column of a result. */
 export interface ResultField {
@@ -62,6 +71,42 @@ export function selection<Columns extends Record<string, PgColumn>>(
       };
     },
   };
+}
+
+/**
+ * The whole rows for which `which` holds; what differs from run to run is a `sql.placeholder` in it. Jobs look the same few
+ * records up all the time, and building the text of such a query takes longer than the database takes to answer it.
+ */
+export function rowsWhere<Table extends PgTable>(
+  table: Table,
+  which: SQL | undefined,
+  { orderBy, lock }: { readonly orderBy?: SQL; readonly lock?: 'update' | 'no key update' } = {},
+): Statement<Record<string, unknown>, Table['$inferSelect']> {
+  const columns = getTableColumns(table as PgTable) as Record<string, PgColumn>;
+  return selection(columns, (select) => {
+    const query = select
+      .from(table as PgTable)
+      .where(which)
+      .orderBy(...(orderBy ? [orderBy] : []));
+    return lock ? query.for(lock) : query;
+  }) as Statement<Record<string, unknown>, Table['$inferSelect']>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: how a result is read depends on its statement, which is the key.
+const rowReaders = new WeakMap<Statement<any, any>, (row: ResultRow) => any>();
+
+/** Undefined until the server has described the result of this statement once. */
+export function knownRowReader<Values, Row>(statement: Statement<Values, Row>): ((row: ResultRow) => Row) | undefined {
+  return rowReaders.get(statement);
+}
+
+export function learnRowReader<Values, Row>(
+  statement: Statement<Values, Row>,
+  fields: readonly ResultField[],
+): (row: ResultRow) => Row {
+  const reader = statement.rowReader(fields);
+  rowReaders.set(statement, reader);
+  return reader;
 }
 
 /** A call of a database function; its rows come as the driver reads them. */

@@ -1,8 +1,11 @@
 import type pg from 'pg';
 import { encodeParameter } from './json.ts';
 import { drizzle, type NodePgDatabase } from './orm.ts';
+import { knownRowReader, learnRowReader, type Statement } from './statement.ts';
 
 const statementsMax = 2000;
+/** Values are read by whoever knows the columns. */
+const asTexts = { getTypeParser: () => (text: string) => text } as pg.CustomTypesConfig;
 const statementNames = new Map<string, string>();
 
 /**
@@ -27,6 +30,15 @@ export class TransactionClient {
     const name = typeof query === 'string' && values?.length ? statementName(query) : undefined;
     const asked = name === undefined ? query : { name, text: query as string };
     return this.#connection.query<Row>(asked as string, values?.map(encodeParameter));
+  }
+
+  /** A statement whose text never changes, as `Database.read` runs it, inside this transaction. */
+  async read<Values, Row>(statement: Statement<Values, Row>, values: Values): Promise<Row[]> {
+    const { name, text } = statement;
+    const asked = { name, text, rowMode: 'array', types: asTexts } as pg.QueryConfig;
+    const { rows, fields } = await this.query(asked, statement.bind(values));
+    const toRow = knownRowReader(statement) ?? learnRowReader(statement, fields);
+    return rows.map(toRow);
   }
 
   /** The query builder on this transaction. */

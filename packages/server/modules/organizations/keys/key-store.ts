@@ -1,9 +1,14 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { and, desc, eq, isNull } from '../../../platform/database/orm.ts';
+import { and, desc, eq, isNull, sql } from '../../../platform/database/orm.ts';
+import { rowsWhere } from '../../../platform/database/statement.ts';
 import { organizationKeys } from '../tables.ts';
 
 export type KeyRow = typeof organizationKeys.$inferSelect;
 export type Derivation = NonNullable<KeyRow['derivation']>;
+
+const allKeys = rowsWhere(organizationKeys, eq(organizationKeys.organizationId, sql.placeholder('organizationId')), {
+  orderBy: desc(organizationKeys.version),
+});
 
 /** Statements on the keys of organizations. */
 
@@ -21,12 +26,8 @@ export async function findCurrentKey({ orm }: Transaction, organizationId: strin
 }
 
 /** All of them, the latest change first. */
-export async function listKeys({ orm }: Transaction, organizationId: string): Promise<KeyRow[]> {
-  return orm
-    .select()
-    .from(organizationKeys)
-    .where(eq(organizationKeys.organizationId, organizationId))
-    .orderBy(desc(organizationKeys.version));
+export async function listKeys({ client }: Transaction, organizationId: string): Promise<KeyRow[]> {
+  return client.read(allKeys, { organizationId });
 }
 
 /** Those that the customer took back: what they sealed cannot be read until they are supplied again. */
