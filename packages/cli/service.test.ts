@@ -60,10 +60,14 @@ describe('backups', () => {
       code: 8,
       out: '+ new/one\n1 added, 0 removed, 0 changed.\n',
     });
+    expect(await holdfast('backup', 'diff', id, '--collection', 'new')).toMatchObject({
+      code: 8,
+      out: '+ new/one\n1 added, 0 removed, 0 changed.\n',
+    });
     expect(await holdfast('backup', 'diff', id, '--collection', 'nwe')).toMatchObject({
       code: 5,
       out: '',
-      error: 'COLLECTION_NOT_FOUND: There is nothing to compare in nwe.\n',
+      error: expect.stringContaining('COLLECTION_NOT_FOUND: There is nothing to compare in nwe.\n'),
     });
 
     const increment = await backUp('--type', 'incremental');

@@ -84,7 +84,14 @@ export const diffBackup = operation({
   params,
   query: diffBackupQuery,
   success: page(backupDiff),
-  errors: [...readErrors, 'PROJECT_NOT_FOUND', 'SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'],
+  errors: [
+    ...readErrors,
+    'COLLECTION_NOT_FOUND',
+    'PROJECT_NOT_FOUND',
+    'SOURCE_AUTH_ERROR',
+    'SOURCE_UNAVAILABLE',
+    'SOURCE_QUOTA_EXCEEDED',
+  ],
 });
 
 export const exportBackup = operation({

@@ -76,6 +76,7 @@ test('every kind of thing that is not there has its own code', async () => {
     ['GET', '/organizations/current/service-account', 'SERVICE_ACCOUNT_NOT_FOUND'],
     ['GET', `/backups/${backupId}/documents/users/nobody`, 'DOCUMENT_NOT_FOUND'],
     ['GET', `/backups/${backupId}/export?collection=nowhere`, 'COLLECTION_NOT_FOUND'],
+    ['GET', `/backups/${backupId}/diff?collection=nowhere`, 'COLLECTION_NOT_FOUND'],
     ['GET', `/storage-destinations/${destinationId}/nothing`, 'NOT_FOUND'],
   ];
   for (const [method, path, code] of cases) {

@@ -4,7 +4,7 @@ import { exitCode } from '../../exit-codes.ts';
 import { formatCount, printLine, writeOut } from '../../output.ts';
 import { collectionPath } from '../../paths.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
-import { backupIdOf, notFound } from '../references.ts';
+import { backupIdOf } from '../references.ts';
 import { type Service, withService } from '../session.ts';
 import { backupArgument } from './show.ts';
 
@@ -32,18 +32,14 @@ async function diff({ client }: Service, reference: string, against: string, opt
   await printDiff(client.pages('diffBackup', { params: { backupId }, query }), options);
 }
 
-/** Page by page, and the sum at the end. A name that stands for nothing on either side is told: it is not that nothing differs. */
+/** Page by page, and the sum at the end. */
 export async function printDiff(pages: AsyncIterable<{ readonly data: Diff }>, options: DiffOptions): Promise<void> {
   const counts = { added: 0, removed: 0, changed: 0 };
-  let compared = 0;
   for await (const { data } of pages) {
-    compared += data.compared;
     for (const kind of ['added', 'removed', 'changed'] as const) counts[kind] += data[kind].length;
     const lines = options.json ? jsonLines(data) : sentences(data);
     if (lines.length > 0) await writeOut(process.stdout, `${lines.join('\n')}\n`);
   }
-  if (compared === 0 && options.collection !== undefined)
-    throw notFound('COLLECTION_NOT_FOUND', `There is nothing to compare in ${options.collection}.`);
   const { added, removed, changed } = counts;
   printLine(
     options.json

@@ -156,6 +156,24 @@ describe('what is in a backup', () => {
 });
 
 describe('a diff', () => {
+  test('of a collection of which neither side has anything says so; of one that only one side has, it tells that', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    await bench.firestore.doc('rooms/1').set({ n: 1 });
+    const id = await bench.backUp({ excludeCollections: ['rooms'] });
+    await bench.firestore.doc('users/ada').delete();
+    await bench.firestore.doc('orders/1').set({ n: 1 });
+    for (const query of ['collection=usres', `collection=usres&against=${id}`, 'collection=rooms']) {
+      const missing = await ask(`/backups/${id}/diff?${query}`);
+      expect([missing.status, missing.body.error?.code], query).toEqual([404, 'COLLECTION_NOT_FOUND']);
+    }
+    const differences = async (query: string) => (await ask(`/backups/${id}/diff?${query}`)).body.data;
+    const [orders, users] = [await differences('collection=orders'), await differences('collection=users')];
+    expect(orders).toMatchObject({ added: [{ path: 'orders/1' }], compared: 0 });
+    expect(users).toMatchObject({ removed: [{ path: 'users/ada' }], compared: 1 });
+    const same = await differences(`collection=users&against=${id}`);
+    expect(same).toMatchObject({ added: [], removed: [], changed: [], compared: 1 });
+  });
+
   test('tells field by field what changed since, live and between backups', async () => {
     await bench.firestore
       .doc('users/ada')
@@ -197,7 +215,6 @@ describe('a diff', () => {
     expect(between.body.data).toEqual({ against: after, ...expected, compared: 3 });
     const backwards = await ask(`/backups/${after}/diff?against=${before}`);
     expect(backwards.body.data.added.map(({ path }: { path: string }) => path)).toEqual(['users/bob']);
-    expect((await ask(`/backups/${before}/diff?collection=orders`)).body.data.changed).toEqual([]);
     expect((await ask(`/backups/${before}/diff?against=bkp_unknown`)).body.error.code).toBe('BACKUP_NOT_FOUND');
   });
 
@@ -257,22 +274,23 @@ describe('a backup of the orders of every user', () => {
     await bench.firestore.doc('users/ada').set({ n: 1 });
     await bench.firestore.doc('users/ada/orders/1').set({ n: 1 });
     await bench.firestore.doc('users/bob/orders/2').set({ n: 1 });
+    await bench.firestore.doc('others/1').set({ n: 1 });
     const id = await bench.backUp({ collections: ['users/*/orders'] });
     await bench.firestore.doc('users/ada').set({ n: 2 });
     await bench.firestore.doc('users/ada/orders/1').set({ n: 2 });
     const found: Record<string, unknown> = {};
     for (const collection of ['users/ada/orders', 'users/bob/orders', 'users/*/orders', 'users', 'others']) {
-      const { changed } = (await ask(`/backups/${id}/diff?collection=${collection}`)).body.data;
+      const { data, error } = (await ask(`/backups/${id}/diff?collection=${collection}`)).body;
       const exported = await ask(`/backups/${id}/export?collection=${collection}`);
       const lines = exported.status === 200 ? exported.text.trimEnd().split('\n').length : exported.body.error.code;
-      found[collection] = [changed.map(({ path }: { path: string }) => path), lines];
+      found[collection] = [data?.changed.map(({ path }: { path: string }) => path) ?? error.code, lines];
     }
     expect(found).toEqual({
       'users/ada/orders': [['users/ada/orders/1'], 1],
       'users/bob/orders': [[], 1],
       'users/*/orders': [['users/ada/orders/1'], 2],
       users: [['users/ada/orders/1'], 2],
-      others: [[], 'COLLECTION_NOT_FOUND'],
+      others: ['COLLECTION_NOT_FOUND', 'COLLECTION_NOT_FOUND'],
     });
     const one = await bench.backUp({ collections: ['users/ada/orders'] });
     const ofAll = await ask(`/backups/${one}/export?collection=users/*/orders`);

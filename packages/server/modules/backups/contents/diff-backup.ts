@@ -13,6 +13,7 @@ import {
   wholeDatabase,
 } from '@holdfast/engine';
 import { minuteMs } from '../../../platform/durations.ts';
+import { Problem } from '../../../platform/problem.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
@@ -72,7 +73,6 @@ export async function diffBackup(context: BackupsContext, request: DiffRequest):
   const chain = await openChainOf(context, organizationId, backupId, signal, interactive);
   try {
     const view = viewOfChain(chain.readers);
-    const scope = narrowScope(chain.readers.at(-1)!.body.scope, request.collection);
     const other =
       request.against === 'live'
         ? await openLive(
@@ -83,28 +83,38 @@ export async function diffBackup(context: BackupsContext, request: DiffRequest):
           )
         : await openBackup(context, organizationId, request.against, signal);
     const turn = () => context.platform.cpuTurns.take(organizationId);
-    return await diffView(view, other, { ...request, turn }, scope);
+    return await diffView(view, other, { ...request, turn }, chain.readers.at(-1)!.body.scope);
   } finally {
     await chain.close();
   }
 }
 
-/** One page of what changed from a view to the other side, which is closed then. */
+/** One page of what changed from a view, which covers a scope, to the other side, which is closed then. */
 export async function diffView(
   view: View,
   other: OtherSide,
   request: PageRequest,
-  scope: Scope | undefined = narrowScope(wholeDatabase, request.collection),
+  covered: Scope = wholeDatabase,
 ): Promise<DiffPage> {
   try {
+    // Of what the view does not cover nobody knows whether it changed.
+    const scope = narrowScope(covered, request.collection);
     const page = scope
       ? await readPage(view, other, scope, request)
       : { data: { against: request.against, added: [], removed: [], changed: [], compared: 0 }, through: null };
+    requireSomething(request, page);
     const next = page.through === null ? null : { after: page.through, readTime: other.readTime };
     return { data: page.data, next };
   } finally {
     await other.close();
   }
+}
+
+/** That two sides are equal is one thing, that neither has anything under a name another: COLLECTION_NOT_FOUND. */
+function requireSomething({ collection, position }: PageRequest, { data, through }: ReadPage): void {
+  if (collection === undefined || position !== undefined || through !== null) return;
+  if (data.compared + data.added.length === 0)
+    throw new Problem('COLLECTION_NOT_FOUND', `There is nothing to compare in ${collection}.`);
 }
 
 /** Another backup of the project as the other side. */
@@ -182,12 +192,18 @@ async function* within(
   }
 }
 
+interface ReadPage {
+  data: Diff;
+  /** Where it was cut off. */
+  through: string | null;
+}
+
 async function readPage(
   view: View,
   other: OtherSide,
   scope: Scope,
   { limit, seconds, position, against, signal, turn }: PageRequest,
-): Promise<{ data: Diff; through: string | null }> {
+): Promise<ReadPage> {
   const data: Diff = { against, added: [], removed: [], changed: [], compared: 0 };
   const deadlineMs = performance.now() + seconds * 1000;
   const after = position?.after;

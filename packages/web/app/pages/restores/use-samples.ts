@@ -123,12 +123,20 @@ async function comparePage(
   const found: Diff = { against: '', changed: [], removed: [], added: [], compared: 0 };
   // What differs may stand behind many that are only there now.
   for (let cursor: string | undefined, page = 0; page < pagesMax && found.changed.length === 0; page++) {
-    const { data, pagination } = await pageOf(cursor);
+    const answer = await pageOf(cursor).catch(nothingThere);
+    if (answer === null) break;
+    const { data, pagination } = answer;
     for (const kind of ['changed', 'removed', 'added'] as const) found[kind].push(...(data[kind] as never[]));
     cursor = pagination.nextCursor ?? undefined;
     if (cursor === undefined) break;
   }
   return found;
+}
+
+/** A collection that is empty on both sides may well be named to be emptied. */
+function nothingThere(error: HoldfastError): null {
+  if (error.code !== 'COLLECTION_NOT_FOUND') throw error;
+  return null;
 }
 
 const wholeOf = (path: string, change: 'create' | 'remove'): Sample => ({
