@@ -1,41 +1,30 @@
 import { documentsScope, type Scope } from '../../ports/document-source.ts';
 import { EngineError } from '../../ports/errors.ts';
-import { comparePaths } from '../../ports/path-order.ts';
+import { treesAround } from '../view/selection.ts';
 import type { View } from '../view/view.ts';
 
 /** They are named one by one from then on; collections are the way for more. */
 const documentsMax = 10_000;
 
-/** The documents, and whatever the view holds below them. One of which it holds nothing stays named, so that it is missed. */
+/**
+ * The documents, and whatever the view holds below them, read in one pass. One of which it holds nothing stays named, so that
+ * it is missed.
+ */
 export async function withAllBelow(
   view: View,
   documents: readonly string[],
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<Scope> {
-  const found = new Set<string>();
-  for (const document of documents) {
-    let isThere = false;
-    for await (const path of stretchOf(view, document, options)) {
-      isThere = true;
-      found.add(path);
-      if (found.size > documentsMax) throw tooMany(document);
-    }
-    if (!isThere) found.add(document);
-  }
-  return documentsScope([...found].sort(comparePaths));
-}
-
-/** A document and all below it follow each other. */
-async function* stretchOf(
-  view: View,
-  document: string,
-  options: { readonly signal?: AbortSignal },
-): AsyncGenerator<string> {
-  for await (const page of view.entries({ range: { start: document, end: null } }, options))
+  const { documents: trees = [] } = documentsScope(documents);
+  const missing = new Set(trees);
+  const found: string[] = [];
+  for await (const page of view.entries({ trees }, options))
     for (const { path } of page) {
-      if (path !== document && !path.startsWith(`${document}/`)) return;
-      yield path;
+      const around = [...treesAround(trees, path)];
+      for (const document of around) missing.delete(document);
+      if (found.push(path) > documentsMax) throw tooMany(around[0]!);
     }
+  return documentsScope([...found, ...missing]);
 }
 
 function tooMany(document: string): EngineError {

@@ -1,6 +1,6 @@
 import { comparePaths } from '../../ports/path-order.ts';
 import { type Layer, type LoadedSegment, loadSegments } from './layer.ts';
-import { type Selection, selects, selectsEverything } from './selection.ts';
+import { firstNotBelow, type Selection, selects, selectsEverything } from './selection.ts';
 
 /** Neighbouring entries [from, to) of one segment, all of them the newest of their paths and selected. */
 export interface Run {
@@ -90,18 +90,6 @@ function firstPathOf(cursors: readonly Cursor[], except: Cursor): string | undef
 
 function pathOf(cursor: Cursor): string {
   return cursor.segment!.entries.paths[cursor.position]!;
-}
-
-/** Index of the first path that is not below `bound`, at or behind `low`. */
-export function firstNotBelow(paths: readonly string[], from: number, bound: string): number {
-  let low = from;
-  let high = paths.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (comparePaths(paths[middle]!, bound) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Splits [from, to) where entries are deletes or not selected. */

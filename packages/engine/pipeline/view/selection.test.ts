@@ -37,6 +37,7 @@ const selection: fc.Arbitrary<Selection> = fc.record(
     range: fc.record({ start: bound, end: bound }),
     idPrefix: fc.constantFrom('', '_', '__id', '__id1', 'a', '0'),
     after: path,
+    trees: fc.array(path, { maxLength: 4 }).map((documents) => documents.toSorted(comparePaths)),
   },
   { requiredKeys: [] },
 );
@@ -57,4 +58,16 @@ test('of numeric ids, which sort before every other, a named collection misses n
   expect(mayHold({ scope: named }, 'kind/__id-5__', 'kind/__id7__')).toBe(true);
   expect(mayHold({ scope: named }, 'a/1', 'kin/zz')).toBe(false);
   expect(mayHold({ scope: named }, 'kind!/1', 'z/z')).toBe(false);
+});
+
+test('trees are documents with all below them, and none of their neighbours', () => {
+  fc.assert(
+    fc.property(path, fc.array(path, { maxLength: 4 }), (one, documents) => {
+      const trees = documents.toSorted(comparePaths);
+      const isIn = trees.some((document) => one === document || one.startsWith(`${document}/`));
+      expect(selects({ trees }, one)).toBe(isIn);
+      expect(mayHold({ trees }, one, one)).toBe(isIn);
+    }),
+    { numRuns: 5000 },
+  );
 });

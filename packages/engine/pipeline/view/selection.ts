@@ -10,36 +10,71 @@ export interface Selection {
   readonly idPrefix?: string;
   /** Only what comes behind this path: how a page or a restore goes on. */
   readonly after?: string;
+  /** Only these documents and all that lies below them; they ascend. */
+  readonly trees?: readonly string[];
 }
 
 export const wholeView: Selection = {};
 
 export function selects(selection: Selection, path: string): boolean {
-  const { scope, range, idPrefix, after } = selection;
+  const { scope, range, idPrefix, after, trees } = selection;
   if (after !== undefined && comparePaths(path, after) <= 0) return false;
+  if (trees !== undefined && !treesAround(trees, path).next().value) return false;
   if (range !== undefined && !rangeContains(range, path)) return false;
   if (idPrefix !== undefined && !path.startsWith(idPrefix, path.lastIndexOf('/') + 1)) return false;
   return scope === undefined || scopeContains(scope, path);
 }
 
 /** True when every path is selected, so that whole segments pass unread. */
-export function selectsEverything({ scope, range, idPrefix, after }: Selection): boolean {
+export function selectsEverything({ scope, range, idPrefix, after, trees }: Selection): boolean {
   const isWholeScope =
     scope === undefined ||
     (scope.documents === undefined &&
       scope.collections === 'all' &&
       scope.includeSubcollections &&
       scope.excludeCollections.length === 0);
-  return isWholeScope && range?.start == null && range?.end == null && idPrefix === undefined && after === undefined;
+  const isWholeRange = range?.start == null && range?.end == null && after === undefined;
+  return isWholeScope && isWholeRange && idPrefix === undefined && trees === undefined;
 }
 
 /** True when a segment from `firstPath` to `lastPath` can hold something that is selected. */
 export function mayHold(selection: Selection, firstPath: string, lastPath: string): boolean {
-  if (selection.after !== undefined && comparePaths(lastPath, selection.after) <= 0) return false;
+  const { after, trees } = selection;
+  if (after !== undefined && comparePaths(lastPath, after) <= 0) return false;
+  if (trees !== undefined && !mayHoldOf(trees, firstPath, lastPath)) return false;
   return coarseRanges(selection).some(
     ({ start, end }) =>
       (start === null || comparePaths(lastPath, start) >= 0) && (end === null || comparePaths(firstPath, end) < 0),
   );
+}
+
+/** A tree stands together: it begins between the two paths, or the first of them is in it. */
+function mayHoldOf(trees: readonly string[], firstPath: string, lastPath: string): boolean {
+  const first = trees[firstNotBelow(trees, 0, firstPath)];
+  if (first !== undefined && comparePaths(first, lastPath) <= 0) return true;
+  return !treesAround(trees, firstPath).next().done;
+}
+
+/** Those of the ascending trees that hold a path, the outermost first. */
+export function* treesAround(trees: readonly string[], path: string): Generator<string, undefined> {
+  for (let end = path.indexOf('/'); end >= 0; ) {
+    const below = path.indexOf('/', end + 1);
+    const document = below < 0 ? path : path.slice(0, below);
+    if (trees[firstNotBelow(trees, 0, document)] === document) yield document;
+    end = below < 0 ? -1 : path.indexOf('/', below + 1);
+  }
+}
+
+/** Index of the first path that is not below `bound`, at or behind `from`. */
+export function firstNotBelow(paths: readonly string[], from: number, bound: string): number {
+  let low = from;
+  let high = paths.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (comparePaths(paths[middle]!, bound) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /**

@@ -5,8 +5,8 @@ import { type RecordBatch, recordHeaderBytes } from '../../ports/record.ts';
 import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import { type Layer, loadSegment } from './layer.ts';
-import { firstNotBelow, mergeLayers, type Run } from './merge-layers.ts';
-import { type Selection, selectsEverything, wholeView } from './selection.ts';
+import { mergeLayers, type Run } from './merge-layers.ts';
+import { firstNotBelow, type Selection, selectsEverything, wholeView } from './selection.ts';
 
 /** One line of a listing. */
 export interface ViewEntry {
