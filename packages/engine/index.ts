@@ -35,6 +35,7 @@ export * from './pipeline/log/log-writer.ts';
 export * from './pipeline/log/reconcile.ts';
 export * from './pipeline/log/view-at.ts';
 export * from './pipeline/restore/all-below.ts';
+export * from './pipeline/restore/preview-undo.ts';
 export * from './pipeline/restore/restore.ts';
 export * from './pipeline/restore/restore-scope.ts';
 export * from './pipeline/restore/undo-records.ts';

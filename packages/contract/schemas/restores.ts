@@ -93,7 +93,9 @@ export const restore = z
     safetyBackupId: identifier('bkp').nullable().describe('What was overwritten or deleted, as it was before.'),
     undoOf: identifier('rst').nullable().describe('The restore that this one takes back.'),
     undoneBy: identifier('rst').nullable().describe('The restore that has taken this one back.'),
-    conflicts: count().describe('Documents that somebody changed meanwhile, and that were left as they are.'),
+    conflicts: count().describe(
+      'Documents that somebody changed meanwhile, and that were left as they are; of a dry run of an undo, those that would be.',
+    ),
     conflictSample: z
       .array(firestoreName({ max: 6144 }))
       .max(100)

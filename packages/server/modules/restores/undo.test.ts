@@ -129,6 +129,31 @@ describe('an undo', () => {
     expect(Object.keys(await contents()).sort()).toEqual(['users/a', 'users/b']);
   });
 
+  test('tells before it writes what somebody changed since: left as it is, and by force what becomes of it', async () => {
+    const kinds = ['new', 'old', 'gone'].flatMap((kind) => [1, 2, 3].map((n) => `users/${kind}${n}`));
+    await fill(Object.fromEntries(kinds.filter((path) => !path.includes('gone')).map((path) => [path, { v: 1 }])));
+    const backupId = await bench.backUp();
+    bench.clear();
+    await fill(Object.fromEntries(kinds.filter((path) => !path.includes('new')).map((path) => [path, { v: 2 }])));
+    const done = await run('', { backupId, options: { deleteExtra: true } });
+    // Of each kind the first is changed, or made again, and the second is deleted where it can be.
+    await fill({ 'users/new1': { v: 3 }, 'users/old1': { v: 3 }, 'users/gone1': { v: 3 } });
+    for (const path of ['users/new2', 'users/old2']) await bench.firestore.doc(path).delete();
+    const theirs = ['users/gone1', 'users/new1', 'users/new2', 'users/old1', 'users/old2'];
+    const current = await contents();
+
+    const planned = await run(`/${done.id}/undo`, { dryRun: true });
+    expect(planned.preview).toMatchObject({ replace: 1, delete: 1, create: 2, skip: 0 });
+    expect([planned.conflicts, planned.conflictSample.toSorted()]).toEqual([5, theirs]);
+    const forced = await run(`/${done.id}/undo`, { dryRun: true, force: true });
+    expect(forced).toMatchObject({ preview: { replace: 3, delete: 2, create: 3, skip: 1 }, conflicts: 0 });
+    expect(await contents()).toEqual(current);
+
+    const undone = await run(`/${done.id}/undo`);
+    expect(undone).toMatchObject({ status: 'completed', conflicts: 5, documentsRestored: 3, documentsDeleted: 1 });
+    expect(undone.conflictSample.toSorted()).toEqual(theirs);
+  });
+
   test('is refused where nothing was saved, for a dry run, and for another organization', async () => {
     await fill({ 'users/a': { v: 1 } });
     const backupId = await bench.backUp();

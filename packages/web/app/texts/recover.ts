@@ -252,12 +252,17 @@ export const restore = {
   toUndo: 'Show the undo',
   undo: 'Undo…',
   undoAsk: 'Undo this restore?',
-  undoWould: ({ replace, create, delete: gone }: { replace: number; create: number; delete: number }) => {
+  undoWould: (
+    { replace, create, delete: gone }: { replace: number; create: number; delete: number },
+    conflicts: number,
+  ) => {
     const lines = [
       replace > 0 && `${plural(replace, 'document gets', 'documents get')} back what stood there before.`,
       create > 0 &&
         `${plural(create, 'document', 'documents')} that the restore removed ${create === 1 ? 'returns' : 'return'}.`,
       gone > 0 && `${plural(gone, 'document', 'documents')} that the restore created ${gone === 1 ? 'goes' : 'go'}.`,
+      conflicts > 0 &&
+        `${plural(conflicts, 'document', 'documents')} that somebody changed since ${conflicts === 1 ? 'stays as it is' : 'stay as they are'}.`,
     ].filter((line) => line !== false);
     return lines.length > 0 ? lines : ['It wrote nothing, so nothing would change.'];
   },
@@ -267,7 +272,8 @@ export const restore = {
   redoAsk: 'Take this undo back?',
   redoIt: 'Take the undo back',
   lookInside: 'Look inside it',
-  conflicts: (count: number) => `${plural(count, 'document was', 'documents were')} changed since and left alone.`,
+  conflicts: (count: number, isTried: boolean) =>
+    `${plural(count, 'document was', 'documents were')} changed since and ${isTried ? 'would be ' : ''}left alone.`,
   failures: 'Could not be written',
   failuresNone: 'None',
   failuresHint: 'Failures of single documents appear here, each with its path and reason. The rest goes on.',

@@ -3,7 +3,7 @@ import { restoreSubject } from '../audit-details.ts';
 import type { RestoresContext } from '../context.ts';
 import { rangeStore } from '../ranges/range-store.ts';
 import { progressEvents, restoreEvent } from '../restore-events.ts';
-import { type NewRestore, restoreStore } from '../restore-store.ts';
+import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { DocumentFailure, Irreversible, StoredPreview } from '../tables.ts';
 import { irreversibleSoFar } from './irreversible.ts';
 import { partialFailure } from './partial-failure.ts';
@@ -17,7 +17,7 @@ export interface CancelledRestore {
 
 export type Ending =
   | { users: { failed: number; errors: DocumentFailure[] } }
-  | { preview: StoredPreview; reasons?: Irreversible[] }
+  | { preview: StoredPreview; reasons?: Irreversible[]; conflicts?: Pick<RestoreRow, 'conflicts' | 'conflictSample'> }
   | { error: StoredError; isHeard?: boolean }
   | CancelledRestore;
 
@@ -52,7 +52,7 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
           percent: 100,
           percentTold: 100,
           checkpoint: { stage: 'done' },
-          ...('preview' in ending ? { preview: ending.preview } : {}),
+          ...('preview' in ending ? { preview: ending.preview, ...ending.conflicts } : {}),
         };
     // All ten steps of progress are told, however quick the restore was.
     const progress = error ? [] : progressEvents({ ...work, row }, row.percentTold, 100);

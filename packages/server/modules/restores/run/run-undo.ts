@@ -1,7 +1,8 @@
-import { type ConnectedFirestore, LostVersion, type WriteOutcome } from '@holdfast/engine';
+import { type ConnectedFirestore, LostVersion, previewUndo, type WriteOutcome } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalSeal, readJournal } from '../journal/restore-journal.ts';
+import { samplesMax } from '../ranges/written.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { endRestore } from './end-restore.ts';
 import type { Measured } from './measure-restore.ts';
@@ -26,13 +27,14 @@ export async function runUndo(
   try {
     const unheard = await findUnheard({ context, firestore, former: former?.view, signal }, ended, row.force);
     await meter.setPhase('Decrypting');
-    const { measured, preview } = await measureUndo(context, ended, unheard);
+    const measured = await measureUndo(context, ended, unheard);
     await meter.setPhase('Decompressing');
     await meter.setPhase('Validating');
     await meter.expect(measured);
     if (row.dryRun) {
       for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
-      return await endRestore(context, meter.work, { preview });
+      const pages = writtenBy(context, ended, unheard);
+      return await endRestore(context, meter.work, await wouldDo(firestore, row, pages, signal));
     }
     const undone = await tellUnheard(context, ended, unheard);
     await meter.useJournal(await journalSeal(context, row));
@@ -56,29 +58,51 @@ function asLost(error: unknown): never {
   throw error;
 }
 
-/** What an undo would do, from the journal and what it does not tell of yet. */
-async function measureUndo(context: RestoresContext, undone: RestoreRow, unheard: readonly WriteOutcome[]) {
-  const preview = { create: 0, replace: 0, merge: 0, skip: 0, delete: 0, irreversible: 0 };
+/** What a restore wrote or deleted: as its journal tells, and what that does not tell of yet. */
+async function* writtenBy(
+  context: RestoresContext,
+  undone: RestoreRow,
+  unheard: readonly WriteOutcome[],
+): AsyncGenerator<readonly WriteOutcome[]> {
+  const isWritten = ({ result }: WriteOutcome) => result === 'written';
+  for await (const { outcomes } of readJournal(context, undone)) yield outcomes.filter(isWritten);
+  yield unheard.filter(isWritten);
+}
+
+async function measureUndo(
+  context: RestoresContext,
+  undone: RestoreRow,
+  unheard: readonly WriteOutcome[],
+): Promise<Measured> {
   const collections = new Set<string>();
   const paths: string[] = [];
-  const count = (outcomes: readonly WriteOutcome[]) => {
-    for (const { path, result, replaced, version } of outcomes) {
-      if (result !== 'written') continue;
-      preview[replaced === null ? 'delete' : version === null ? 'create' : 'replace'] += 1;
+  let documents = 0;
+  for await (const written of writtenBy(context, undone, unheard))
+    for (const { path } of written) {
+      documents += 1;
       collections.add(path.slice(0, path.lastIndexOf('/')));
       if (paths.length <= namedPathsMax) paths.push(path);
     }
-  };
-  for await (const page of readJournal(context, undone)) count(page.outcomes);
-  count(unheard);
-  const documents = preview.create + preview.replace + preview.delete;
-  const measured: Measured = {
-    documents,
-    collections: collections.size,
-    borders: [],
-    paths: documents <= namedPathsMax ? paths : undefined,
-  };
-  return { measured, preview };
+  const few = documents <= namedPathsMax ? paths : undefined;
+  return { documents, collections: collections.size, borders: [], paths: few };
 }
 
 const namedPathsMax = 2000;
+
+/** What an undo would do to the documents as they are now. */
+async function wouldDo(
+  firestore: ConnectedFirestore,
+  row: RestoreRow,
+  pages: AsyncIterable<readonly WriteOutcome[]>,
+  signal: AbortSignal,
+) {
+  const preview = { create: 0, replace: 0, merge: 0, skip: 0, delete: 0, irreversible: 0 };
+  const conflicts = { conflicts: 0, conflictSample: [] as string[] };
+  for await (const written of pages) {
+    const would = await previewUndo(written, { source: firestore.source, isForced: row.force, signal });
+    for (const kind of ['create', 'replace', 'skip', 'delete'] as const) preview[kind] += would[kind];
+    conflicts.conflicts += would.conflicts.length;
+    conflicts.conflictSample.push(...would.conflicts.slice(0, samplesMax - conflicts.conflictSample.length));
+  }
+  return { preview, conflicts };
+}

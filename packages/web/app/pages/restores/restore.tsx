@@ -161,7 +161,7 @@ function FailuresPanel({ restore }: { restore: Restore }) {
       )}
       {restore.conflicts > 0 && (
         <div className="mt-2 text-table">
-          <p className="text-risk">{t.restore.conflicts(restore.conflicts)}</p>
+          <p className="text-risk">{t.restore.conflicts(restore.conflicts, restore.dryRun)}</p>
           <ul>
             {restore.conflictSample.map((path) => (
               <li key={path}>

@@ -33,6 +33,7 @@ export function UndoDialog({ restore, onClose }: { restore: Restore; onClose: ()
   });
   const problem = dryRun.error ?? (job && !isRunning(job) ? job.error : null);
   const preview = job && !isRunning(job) ? job.preview : null;
+  const conflicts = job?.conflicts ?? 0;
   return (
     <Dialog
       title={restore.undoOf ? t.restore.redoAsk : t.restore.undoAsk}
@@ -55,7 +56,7 @@ export function UndoDialog({ restore, onClose }: { restore: Restore; onClose: ()
       {preview && (
         <div className="flex flex-col gap-2" data-undo-preview="">
           <ul className="list-disc pl-5">
-            {t.restore.undoWould(preview).map((line) => (
+            {t.restore.undoWould(preview, conflicts).map((line) => (
               <li key={line}>{line}</li>
             ))}
           </ul>
