@@ -79,9 +79,13 @@ export function versionOfDocument(document: Uint8Array): Version {
 }
 
 /** Whether a document was created after a moment. */
-export function isCreatedAfter(document: Uint8Array, { seconds, nanos }: Version): boolean {
+export function isCreatedAfter(document: Uint8Array, moment: Version): boolean {
   outlineDocument(document, 0, document.length, outline);
-  return outline.createSeconds > seconds || (outline.createSeconds === seconds && outline.createNanos > nanos);
+  return isLater({ seconds: outline.createSeconds, nanos: outline.createNanos }, moment);
+}
+
+export function isLater(left: Version, right: Version): boolean {
+  return left.seconds > right.seconds || (left.seconds === right.seconds && left.nanos > right.nanos);
 }
 
 /** Records that may be written only over the versions given here, one for each: null where no document may exist. */

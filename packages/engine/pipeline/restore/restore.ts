@@ -1,11 +1,12 @@
 import { type DocumentSource, type Scope, wholeDatabase } from '../../ports/document-source.ts';
-import type {
-  ApplyOptions,
-  ApplyResult,
-  DocumentTarget,
-  GuardedBatch,
-  MergeMode,
-  Version,
+import {
+  type ApplyOptions,
+  type ApplyResult,
+  type DocumentTarget,
+  type GuardedBatch,
+  isLater,
+  type MergeMode,
+  type Version,
 } from '../../ports/document-target.ts';
 import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import type { Instant } from '../../ports/instant.ts';
@@ -112,7 +113,7 @@ async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<Guard
     if (!isExtra || entry === undefined) continue;
     const version = versionOf(entry);
     // What was saved before may have come after the beginning too, where saving failed at first.
-    const isTheirs = began !== undefined && isAfter(version, began);
+    const isTheirs = began !== undefined && isLater(version, began);
     builder.add(
       recordKind.delete,
       entry.path,
@@ -123,10 +124,6 @@ async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<Guard
     if (builder.isFull) yield take();
   }
   if (!builder.isEmpty) yield take();
-}
-
-function isAfter(left: Version, right: Version): boolean {
-  return left.seconds > right.seconds || (left.seconds === right.seconds && left.nanos > right.nanos);
 }
 
 async function* liveEntries({

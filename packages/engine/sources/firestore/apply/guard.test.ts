@@ -180,6 +180,26 @@ test('an equal document that is older than the work is never taken for one that 
   expect(result).toMatchObject({ written: 0, skipped: 1 });
 });
 
+test.each(['overwrite', 'merge', 'skip_existing'] as const)(
+  'what somebody made just so before it was sent is theirs, also where the answer is lost (%s)',
+  async (mode) => {
+    const connected = fresh();
+    await write(connected, records(2, 100));
+    const [, before] = [...(await versions(connected)).values()];
+    const [ours, changed, made] = records(3);
+    await write(connected, [{ path: ours!.path }, changed!, made!]);
+    const found = await versions(connected);
+    const guard = new Recorder();
+    harness.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true, times: 1 });
+    await apply(connected, records(3), [null, before!, null], guard, mode);
+    const theirs = [changed!, made!].map(({ path }) => [path, found.get(path)]);
+    const told = guard.outcomes.map(({ path, result, replaced }) => [path, result === 'written' ? replaced : result]);
+    const isLeft = mode === 'skip_existing';
+    expect(told).toEqual([[ours!.path, null], ...(isLeft ? theirs.map(([path]) => [path, 'skipped']) : theirs)]);
+    expect(guard.mismatches).toHaveLength(isLeft ? 0 : 2);
+  },
+);
+
 test('a stop ends it gently: what was sent is told, and nothing is sent afterwards', async () => {
   const connected = fresh();
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 /** Writes that found another version than they may replace: looked at one by one, and sent again only over what was seen. */
 
 import { haveSameFields, isMergeOf } from '../../../format/same-content.ts';
-import { isCreatedAfter, recordKind, type Version, versionOfDocument } from '../../../ports/index.ts';
+import { isCreatedAfter, isLater, recordKind, type Version, versionOfDocument } from '../../../ports/index.ts';
 import { snapshotTime } from '../database-info.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { eachPath, forEachRecord } from '../scan/records.ts';
@@ -99,13 +99,15 @@ function isUntouched(document: Uint8Array | null, expected: Version | null | und
 
 /** What the write would leave is there already: the answer to an earlier attempt was lost. */
 async function isWritten(
-  { guard, mode, over }: SendContext,
+  { guard, mode, over, sentAfter }: SendContext,
   batch: WriteBatch,
   index: number,
   document: Uint8Array | null,
 ): Promise<boolean> {
   if (batch.isDelete(index)) return document === null;
   if (document === null) return false;
+  // Somebody made just this before it was sent: it is theirs, and an undo would take it away.
+  if (sentAfter !== undefined && !isLater(versionOfDocument(document), sentAfter)) return false;
   const intended = batch.document(index);
   // Equal by chance is not enough where existing documents are left alone: an undo would remove it.
   if (mode === 'skip_existing' && !(guard?.began && isCreatedAfter(document, guard.began))) return false;

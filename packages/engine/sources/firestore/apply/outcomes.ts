@@ -26,12 +26,15 @@ export interface SendContext {
   readonly over: Map<number, Uint8Array | null>;
   /** An earlier run, or an attempt whose answer was lost, may have written some of this already. */
   mayBeRepeated: boolean;
+  /** What is there and was not changed since is none of these writes; undefined where an earlier run may have sent some. */
+  readonly sentAfter: Version | undefined;
   /** A request was sent of which nobody has said what became of it. */
   isUnsure: boolean;
   /** Nothing is sent: only what was written unheard is looked for. */
   readonly isInquiry: boolean;
   /** Some of the batch is decided, and the rest may take long. */
   tellAhead(): void;
+  onVersion(version: Version): void;
 }
 
 export function succeed(context: SendContext, batch: WriteBatch, index: number, version: Version | null): void {
@@ -44,6 +47,7 @@ export function succeed(context: SendContext, batch: WriteBatch, index: number, 
   } else {
     tally.written += 1;
     client.usage.documentsWritten += 1;
+    if (version) context.onVersion(version);
   }
   tell(context, batch, index, 'written', isDelete ? null : version);
 }

@@ -6,6 +6,8 @@ import {
   type DocumentTarget,
   EngineError,
   type GuardedBatch,
+  instantToParts,
+  isLater,
   type RecordBatch,
   type RecordLocation,
   recordKind,
@@ -14,6 +16,7 @@ import {
   type WrittenAhead,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
+import { snapshotTime } from '../database-info.ts';
 import { targetFailure } from '../failures.ts';
 import { forEachRecord } from '../scan/records.ts';
 import { emptySlices, sliceDocument } from './document-slices.ts';
@@ -93,6 +96,8 @@ class ApplyRun {
   #recordsSent = 0;
   #recordsSettled = 0;
   #fatal: unknown;
+  /** The newest change that the database has told of: what is sent afterwards comes to be later. */
+  #newest: Version | undefined;
   #progress: Promise<void> = Promise.resolve();
   /** Somebody was to be told of what became of records, and could not take it. */
   #isUntold = false;
@@ -202,6 +207,7 @@ class ApplyRun {
     this.#expected = [];
     this.#recordsSent += batch.count;
     this.#queue.push(stretch);
+    if (this.#options.guard !== undefined && this.#options.isInquiry !== true) this.#newest ??= await this.#now();
     // A request that failed for good ends the waiting of the others; what it failed with is the reason to tell.
     await this.#governor.enter(batch.count, batch.bytes, this.#signal).catch((error: unknown) => {
       throw this.#fatal ?? error;
@@ -217,7 +223,8 @@ class ApplyRun {
   }
 
   async #send(batch: WriteBatch, stretch: Stretch): Promise<void> {
-    const { expected, outcomes, tally, mayBeRepeated } = stretch;
+    const { expected, outcomes, tally } = stretch;
+    const mayBeRepeated = stretch.mayBeRepeated || this.#options.isInquiry === true;
     const context: SendContext = {
       client: this.#client,
       governor: this.#governor,
@@ -228,12 +235,16 @@ class ApplyRun {
       guard: this.#options.guard,
       expected,
       outcomes,
-      mayBeRepeated: mayBeRepeated || this.#options.isInquiry === true,
+      mayBeRepeated,
+      sentAfter: mayBeRepeated ? undefined : this.#newest,
       isUnsure: false,
       isInquiry: this.#options.isInquiry === true,
       looks: new Map(),
       over: new Map(),
       tellAhead: () => this.#tellAhead(),
+      onVersion: (version) => {
+        if (this.#newest === undefined || isLater(version, this.#newest)) this.#newest = version;
+      },
     };
     stretch.context = context;
     try {
@@ -246,6 +257,12 @@ class ApplyRun {
     } finally {
       this.#governor.leave(batch.bytes);
     }
+  }
+
+  /** Without it, the beginning of the whole work has to do; what keeps it from being read is told by the first request. */
+  async #now(): Promise<Version | undefined> {
+    const reading = snapshotTime(this.#client, { signal: this.#signal });
+    return await reading.then(instantToParts, () => this.#options.guard?.began);
   }
 
   /** Tells of the stretch at the front of the queue that is settled without a hole. */
