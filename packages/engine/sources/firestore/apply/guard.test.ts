@@ -200,6 +200,28 @@ test.each(['overwrite', 'merge', 'skip_existing'] as const)(
   },
 );
 
+test.each([
+  ['is known again', 1],
+  ['is found when it is given up', 1000],
+])('a write that is answered as one of which nobody knows, and was made, %s', async (_, times) => {
+  const connected = fresh();
+  const { channel } = connected.target.client;
+  const send = channel.unaryFramed.bind(channel);
+  let asked = 0;
+  channel.unaryFramed = async (...call) => {
+    const answer = await send(...call);
+    if (asked++ >= times) return answer;
+    // Empty results, and the status UNAVAILABLE: of two writes for the second, and then for that alone.
+    const unavailable = [0x12, 2, 0x08, 14];
+    return Buffer.from(asked === 1 ? [0x0a, 0, 0x0a, 0, 0x12, 0, ...unavailable] : [0x0a, 0, ...unavailable]);
+  };
+  const guard = new Recorder();
+  expect(await apply(connected, records(2), [null, null], guard)).toMatchObject({ written: 2, failed: 0 });
+  expect(guard.mismatches).toEqual([]);
+  expect(guard.outcomes.map(({ result, replaced }) => [result, replaced])).toEqual(Array(2).fill(['written', null]));
+  expect(guard.outcomes[1]!.version).toEqual((await versions(connected)).get('c/00001'));
+});
+
 test('a stop ends it gently: what was sent is told, and nothing is sent afterwards', async () => {
   const connected = fresh();
   const stop = new AbortController();

@@ -49,12 +49,7 @@ export async function resolveMismatches(
       skip(context, batch, index);
       continue;
     }
-    if (context.mayBeRepeated && (await isWritten(context, batch, index, document))) {
-      const saved = await guard.savedVersion?.(path);
-      if (saved !== undefined) context.expected[slot] = saved;
-      succeed(context, batch, index, document && versionOfDocument(document));
-      continue;
-    }
+    if (context.mayBeRepeated && (await isKnownAgain(context, batch, index, document))) continue;
     if (context.isInquiry || leavesExisting(context, batch, index)) {
       skip(context, batch, index);
       continue;
@@ -77,6 +72,34 @@ export async function resolveMismatches(
     }
   }
   return over.length > 0 ? batch.pickOver(over) : undefined;
+}
+
+/** Those of some writes of which nothing is to be seen; the others are counted as written. */
+export async function withoutWritten<One extends { readonly index: number }>(
+  context: SendContext,
+  batch: WriteBatch,
+  writes: readonly One[],
+): Promise<One[]> {
+  const pathOf = ({ index }: One) => batch.path(index);
+  const found = context.guard ? await fetchNow(context, writes.map(pathOf)) : undefined;
+  const left: One[] = [];
+  for (const one of writes)
+    if (!found || !(await isKnownAgain(context, batch, one.index, found.get(pathOf(one)) ?? null))) left.push(one);
+  return left;
+}
+
+/** True when an attempt that was not answered has written this: it is counted as that. */
+async function isKnownAgain(
+  context: SendContext,
+  batch: WriteBatch,
+  index: number,
+  document: Uint8Array | null,
+): Promise<boolean> {
+  if (!(await isWritten(context, batch, index, document))) return false;
+  const saved = await context.guard?.savedVersion?.(batch.path(index));
+  if (saved !== undefined) context.expected[batch.slots[index]!] = saved;
+  succeed(context, batch, index, document && versionOfDocument(document));
+  return true;
 }
 
 /** Which fields a merge writes depends on what is there, and that is another document now. */

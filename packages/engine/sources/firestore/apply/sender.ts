@@ -6,7 +6,7 @@ import { targetFailure } from '../failures.ts';
 import { methods } from '../protos.ts';
 import { backoffMs, pause, throwIfAborted } from '../retry.ts';
 import { GrpcError, grpcCode, isTransient } from '../transport/status.ts';
-import { isMismatch, leavesExisting, resolveMismatches } from './mismatches.ts';
+import { isMismatch, leavesExisting, resolveMismatches, withoutWritten } from './mismatches.ts';
 import { fail, type SendContext, skip, succeed } from './outcomes.ts';
 import { requestBytesMax, type WriteBatch } from './write-batch.ts';
 import { readFailures, readVersions, type WriteFailure } from './write-statuses.ts';
@@ -44,8 +44,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
       if (failures >= client.retry.attemptsMax) {
         // Nothing at all gets through: that is an outage, and the work resumes later. A few that do not are failures.
         if (open === batch) throw refusalOf(again, ' again and again');
-        for (const { index, code, message } of again) fail(context, open, index, code, message);
-        return;
+        return await giveUp(context, open, again);
       }
       if (again.length === open.count) noteWaiting(targetFailure(refusalOf(again)));
       open = open.pick(again.map((failure) => failure.index));
@@ -133,7 +132,20 @@ function settle(
     } else if (isTransient(new GrpcError(failure.code, failure.message))) settled.again.push(failure);
     else fail(context, batch, index, failure.code, failure.message);
   }
+  if (settled.again.some(({ code }) => !refusedCodes.has(code))) {
+    context.mayBeRepeated = true;
+    context.isUnsure = true;
+  }
   return settled;
+}
+
+/** Of a single write these say that it was not made. Every other one that may pass says that nobody knows. */
+const refusedCodes: ReadonlySet<number> = new Set([grpcCode.ABORTED, grpcCode.RESOURCE_EXHAUSTED]);
+
+/** What is there all the same was written by an attempt of which nobody knew. */
+async function giveUp(context: SendContext, batch: WriteBatch, refused: readonly WriteFailure[]): Promise<void> {
+  const left = context.mayBeRepeated ? await withoutWritten(context, batch, refused) : refused;
+  for (const { index, code, message } of left) fail(context, batch, index, code, message);
 }
 
 /** Firestore refuses the whole request for one bad write; halving finds it and lets the others through. */
