@@ -131,6 +131,8 @@ async function* undoPage(
     } else {
       const bytes =
         known && isSame(known.version, replaced) ? known.bytes : await saved.find(outcome, () => outcomes.slice(place));
+      // Whatever that work deleted was saved before. Somebody had deleted this one already, and the answer was lost.
+      if (!bytes && outcome.kind === recordKind.delete) continue;
       if (!bytes) throw new LostVersion(path);
       builder.add(recordKind.put, path, bytes);
     }

@@ -261,3 +261,18 @@ test('who took an undo back is told how to undo after all, whether that undo had
     expect(await contents()).toEqual({ 'users/ada': { n: 2 } });
   }
 });
+
+test('an undo is taken back also where somebody had deleted before it what it was to delete, and the answer to that was lost', async () => {
+  await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
+  const backupId = await bench.backUp();
+  bench.clear();
+  const done = await run('', { backupId });
+  await bench.firestore.doc('users/b').delete();
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true, times: 1 });
+  const undone = await run(`/${done.id}/undo`);
+  expect(undone, JSON.stringify(undone.error)).toMatchObject({ status: 'completed' });
+  expect(await contents()).toEqual({});
+  const back = await run(`/${undone.id}/undo`);
+  expect(back, JSON.stringify(back.error)).toMatchObject({ status: 'completed', documentsRestored: 1 });
+  expect(await contents()).toEqual({ 'users/a': { v: 1 } });
+});
