@@ -10,7 +10,7 @@ export interface Scope {
   readonly includeSubcollections: boolean;
   /** Collection paths left out, always with everything below them. */
   readonly excludeCollections: readonly string[];
-  /** Exactly these documents and nothing else; the collections then say nothing. */
+  /** Exactly these documents and nothing else, in the order of paths; the collections then say nothing. */
   readonly documents?: readonly string[];
 }
 

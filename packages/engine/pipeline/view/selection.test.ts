@@ -27,7 +27,7 @@ const scope: fc.Arbitrary<Scope> = fc.oneof(
     collections: 'all' as const,
     excludeCollections: [],
     includeSubcollections: true,
-    documents,
+    documents: documents.toSorted(comparePaths),
   })),
 );
 
@@ -70,4 +70,19 @@ test('trees are documents with all below them, and none of their neighbours', ()
     }),
     { numRuns: 5000 },
   );
+});
+
+test('of very many documents only a few are looked at for each segment', () => {
+  let looks = 0;
+  const paths = Array.from({ length: 10_000 }, (_, n) => `users/${10_000 + n}`);
+  const documents = new Proxy(paths, {
+    get: (target, name) => {
+      if (typeof name === 'string' && /^[0-9]+$/.test(name)) looks += 1;
+      return Reflect.get(target, name);
+    },
+  });
+  const scope: Scope = { collections: [], excludeCollections: [], includeSubcollections: false, documents };
+  expect(mayHold({ scope }, 'users/15000', 'users/15001')).toBe(true);
+  expect(mayHold({ scope }, 'users/15000-a', 'users/15000-z')).toBe(false);
+  expect(looks).toBeLessThan(100);
 });

@@ -39,9 +39,10 @@ export function selectsEverything({ scope, range, idPrefix, after, trees }: Sele
 
 /** True when a segment from `firstPath` to `lastPath` can hold something that is selected. */
 export function mayHold(selection: Selection, firstPath: string, lastPath: string): boolean {
-  const { after, trees } = selection;
+  const { after, trees, scope } = selection;
   if (after !== undefined && comparePaths(lastPath, after) <= 0) return false;
   if (trees !== undefined && !mayHoldOf(trees, firstPath, lastPath)) return false;
+  if (scope?.documents !== undefined && !isAnyBetween(scope.documents, firstPath, lastPath)) return false;
   return coarseRanges(selection).some(
     ({ start, end }) =>
       (start === null || comparePaths(lastPath, start) >= 0) && (end === null || comparePaths(firstPath, end) < 0),
@@ -50,9 +51,13 @@ export function mayHold(selection: Selection, firstPath: string, lastPath: strin
 
 /** A tree stands together: it begins between the two paths, or the first of them is in it. */
 function mayHoldOf(trees: readonly string[], firstPath: string, lastPath: string): boolean {
-  const first = trees[firstNotBelow(trees, 0, firstPath)];
-  if (first !== undefined && comparePaths(first, lastPath) <= 0) return true;
-  return !treesAround(trees, firstPath).next().done;
+  return isAnyBetween(trees, firstPath, lastPath) || !treesAround(trees, firstPath).next().done;
+}
+
+/** Of very many paths, which ascend, only a few are looked at: this is asked of every segment of a backup. */
+function isAnyBetween(paths: readonly string[], firstPath: string, lastPath: string): boolean {
+  const next = paths[firstNotBelow(paths, 0, firstPath)];
+  return next !== undefined && comparePaths(next, lastPath) <= 0;
 }
 
 /** Those of the ascending trees that hold a path, the outermost first. */
@@ -86,11 +91,7 @@ function collectionRange(collection: string): PathRange {
 }
 
 function coarseRanges({ scope, range, idPrefix }: Selection): readonly PathRange[] {
-  if (scope?.documents !== undefined) {
-    const ranges = scope.documents.map((path) => ({ start: path, end: `${path}/` }));
-    return range === undefined ? ranges : ranges.filter((stretch) => rangesMeet(stretch, range));
-  }
-  if (scope === undefined || scope.collections === 'all') return [range ?? everything];
+  if (scope === undefined || scope.collections === 'all' || scope.documents !== undefined) return [range ?? everything];
   const ranges = scope.collections.map((collection) => idRange(collection, scope, idPrefix));
   return range === undefined ? ranges : ranges.filter((stretch) => rangesMeet(stretch, range));
 }
