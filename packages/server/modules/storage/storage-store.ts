@@ -68,6 +68,25 @@ export const storageStore = {
     return ids.length === 0 ? [] : client.read(manyDestinations, { organizationId, ids });
   },
 
+  /** These destinations and every other record of their places. */
+  async recordsOfPlaces({ client }: Transaction, organizationId: string, ids: readonly string[]): Promise<string[]> {
+    const { rows } = await client.query<{ id: string }>(
+      `select id from storage_destinations where organization_id = $1 and (id = any($2) or place_id in
+         (select place_id from storage_destinations where organization_id = $1 and id = any($2)))`,
+      [organizationId, [...ids]],
+    );
+    return rows.map(({ id }) => id);
+  },
+
+  /** Until the transaction ends nobody else begins anything in these places. */
+  async lockPlaces(transaction: Transaction, organizationId: string, ids: readonly string[]): Promise<void> {
+    const records = await storageStore.recordsOfPlaces(transaction, organizationId, ids);
+    await transaction.client.query(
+      'select 1 from storage_destinations where organization_id = $1 and id = any($2) order by id for update',
+      [organizationId, records],
+    );
+  },
+
   /** Which of them exist, in any organization. */
   async existing({ orm }: Transaction, ids: readonly string[]): Promise<{ id: string; organizationId: string }[]> {
     return orm

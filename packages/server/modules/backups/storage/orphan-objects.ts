@@ -181,7 +181,7 @@ export class Judge {
     const tasks = await database.tenant(organizationId, (transaction) =>
       taskStore.openOf(transaction, organizationId, this.#destination.id),
     );
-    if (tasks.some(({ toStorageDestinationId }) => toStorageDestinationId === this.#destination.id)) return everything;
+    if (tasks.some(({ kind }) => kind === 'migrate')) return everything;
     const { signal, isThorough } = this.#options;
     const proof = { signal, isThorough, provenIn: this.#provenIn };
     // Of two places that were asked for one that is lost would leave one alone.

@@ -28,6 +28,12 @@ export async function startTask(
   if (made) return made;
   if (toId !== undefined) await requireOtherPlaces(context, organizationId, destinationId, toId);
   const task = await database.tenant(organizationId, async (transaction) => {
+    // Two migrations that cross would each take the other's originals for its own copies, and remove them.
+    await storageStore.lockPlaces(
+      transaction,
+      organizationId,
+      toId === undefined ? [destinationId] : [destinationId, toId],
+    );
     const row = await storageStore.get(transaction, organizationId, destinationId);
     if (toId !== undefined) {
       requireTarget(await storageStore.get(transaction, organizationId, toId), row);

@@ -2,6 +2,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { and, desc, eq, inArray, lt, or, sql } from '../../../platform/database/orm.ts';
 import type { TurnTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
+import { storageStore } from '../storage-store.ts';
 import { storageTasks } from '../tables.ts';
 
 export type TaskRow = typeof storageTasks.$inferSelect;
@@ -52,11 +53,13 @@ export const taskStore = {
       .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)));
   },
 
-  /** Tasks on a destination, or into it. */
-  async openOf({ orm }: Transaction, organizationId: string, destinationId: string): Promise<TaskRow[]> {
+  /** Tasks on a place, or into it, whichever of its records they name. */
+  async openOf(transaction: Transaction, organizationId: string, destinationId: string): Promise<TaskRow[]> {
+    const { orm } = transaction;
+    const records = await storageStore.recordsOfPlaces(transaction, organizationId, [destinationId]);
     const about = or(
-      eq(storageTasks.storageDestinationId, destinationId),
-      eq(storageTasks.toStorageDestinationId, destinationId),
+      inArray(storageTasks.storageDestinationId, records),
+      inArray(storageTasks.toStorageDestinationId, records),
     );
     const open = inArray(storageTasks.status, ['pending', 'running']);
     return orm
@@ -105,12 +108,12 @@ export const taskStore = {
   },
 };
 
-/** One task at a time per destination. */
+/** One task at a time per place, which several destinations may be. */
 export const taskTurns: TurnTable = {
   table: 'storage_tasks',
   isWaiting: `w.status = 'pending' and w.admitted_at is null`,
   isOpen: `(w.status = 'running' or w.status = 'pending' and w.admitted_at is not null)`,
-  place: 'w.storage_destination_id',
+  place: `(select coalesce(d.place_id, d.id) from storage_destinations d where d.id = w.storage_destination_id)`,
   admittedAt: 'admitted_at',
   isOfActiveOrganization: isActiveOrganizationSql('w.organization_id'),
 };
