@@ -48,6 +48,7 @@ export const auditActions = [
   'pitr.disabled',
   'pitr.enabled',
   'pitr.log_compared',
+  'pitr.log_left',
   'pitr.log_registered',
   'pitr.segments_taken_up',
   'project.created',

@@ -1,31 +1,22 @@
-import { type GcsSandbox, type GoogleSandbox, startGcsSandbox, startGoogleSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startLockingBucket } from '../../../testing/locking-bucket.ts';
 import { type CapturedBench, startCapturedBench } from '../../../testing/pitr-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
 /** A log in a bucket of Google's that locks what is put into it. */
 let house: CapturedBench;
-let gcs: GcsSandbox;
-let google: GoogleSandbox;
+let bucket: Awaited<ReturnType<typeof startLockingBucket>>;
 let locking: string;
 let logId: string;
 beforeAll(async () => {
-  google = await startGoogleSandbox();
-  gcs = await startGcsSandbox({ isTokenValid: (token) => google.control.verifyAccessToken(token) !== undefined });
-  const nowMs = Date.now();
-  const made = { createdAtMs: nowMs, updatedAtMs: nowMs, metageneration: 1, objectRetention: true };
-  await gcs.objects.saveBucket({ ...made, name: 'locking', project: 'sandbox', location: 'US' });
-  const endpoints = { ...google.endpoints, storage: gcs.endpoint };
-  house = await startCapturedBench({ GOOGLE_API_ENDPOINTS: JSON.stringify(endpoints) });
+  bucket = await startLockingBucket();
+  house = await startCapturedBench({ ...bucket.environment, STORAGE_RETRY_ATTEMPTS: '2' });
   expect((await house.ask('POST', '/disable', { deleteLog: true })).status).toBe(200);
-  const credentials = { serviceAccountKey: google.control.createServiceAccount('sandbox') };
-  const objectLock = { mode: 'governance', days: 5 };
-  const place = { name: 'Locking', type: 'gcs', bucket: 'locking', objectLock, credentials };
-  locking = (await call('POST', '/storage-destinations', place)).id;
+  locking = (await call('POST', '/storage-destinations', bucket.place(5))).id;
 });
 afterAll(async () => {
   await house.close();
-  await Promise.all([gcs.stop(), google.stop()]);
+  await bucket.close();
 });
 
 async function call(method: string, path: string, body?: object) {
@@ -34,13 +25,8 @@ async function call(method: string, path: string, body?: object) {
   return answer.body.data;
 }
 
-const objectsOf = (id: string) =>
-  [...gcs.objects.bucket('locking').objects.entriesFrom(`logs/${id}/`)].filter(([key]) => key.includes(id));
-const segments = () => objectsOf(logId).filter(([key]) => key.includes('/segments/'));
-
-function lock([, object]: ReturnType<typeof segments>[number], retainUntil: Date): void {
-  object.settings.retention = { mode: 'Unlocked', retainUntilTime: retainUntil.toISOString() };
-}
+const objectsOf = (id: string) => bucket.objectsIn(`logs/${id}/`);
+const segments = () => bucket.objectsIn(`logs/${logId}/segments/`);
 
 /** What the log of the project holds is older than its days, and a base of its own covers its end. */
 async function outgrown(): Promise<void> {
@@ -59,7 +45,7 @@ test('what is locked longer than its days can be reached until the lock has ende
   await outgrown();
   logId = (await house.owner.query('select log_id from pitr_logs')).rows[0].log_id;
   // Of some the lock has ended, of others not.
-  for (const segment of segments().slice(0, -1)) lock(segment, new Date(0));
+  for (const [key] of segments().slice(0, -1)) bucket.lock(key, new Date(0));
   const there = segments().length;
   expect(there).toBeGreaterThan(1);
   await house.bench.app.tasks.runNow('pitr retention');
@@ -73,19 +59,47 @@ test('what is locked longer than its days can be reached until the lock has ende
   expect((await house.usersAt(before)).body.error?.code).toBe('POINT_IN_TIME_UNAVAILABLE');
 });
 
+const waits = "from pgboss.job where name = 'pitr-log-remove' and start_after > now() + interval '20 hours'";
+const waiting = async () =>
+  (await house.owner.query(`select id ${waits} and state = 'created'`)).rows.map(({ id }) => id);
+const hurry = (change = '') =>
+  house.owner.query(`update pgboss.job set start_after = now() ${change} where id in (select id ${waits})`);
+
 test('a log that is deleted goes when its lock has ended, and no rescan brings it back before', async () => {
   const tomorrow = new Date(Date.now() + 86_400_000);
-  for (const object of objectsOf(logId)) lock(object, tomorrow);
+  bucket.lock(`logs/${logId}/`, tomorrow);
   expect((await house.ask('POST', '/disable', { deleteLog: true })).status).toBe(200);
-  const waits = "from pgboss.job where name = 'pitr-log-remove' and start_after > now() + interval '20 hours'";
-  await expect.poll(async () => (await house.owner.query(`select 1 ${waits}`)).rowCount).toBe(1);
+  await expect.poll(waiting).toHaveLength(1);
   expect(objectsOf(logId).length).toBeGreaterThan(0);
   const { id } = await call('POST', `/storage-destinations/${locking}/rescan`);
   const path = `/api/v1/storage-destinations/${locking}/tasks/${id}`;
   const { result } = await untilEnded(house.bench.app, path, house.bench.as);
   expect(result).toMatchObject({ registered: 0, failures: [] });
 
-  for (const object of objectsOf(logId)) lock(object, new Date(0));
-  await house.owner.query(`update pgboss.job set start_after = now() where id in (select id ${waits})`);
+  bucket.lock(`logs/${logId}/`, new Date(0));
+  // A storage that is away for days uses up every try.
+  const [first] = await waiting();
+  bucket.faults.set({ errorRate: 1 });
+  await hurry(', retry_count = retry_limit');
+  await expect.poll(waiting).not.toEqual([first]);
+  await expect.poll(waiting).toHaveLength(1);
+  bucket.faults.clear();
+  await hurry();
   await expect.poll(() => objectsOf(logId)).toEqual([]);
+});
+
+test('where the destination of a deleted log is removed before its lock has ended, the audit log says that it stays', async () => {
+  const { owner, bench } = house;
+  expect((await house.ask('POST', '/enable', { storageDestinationId: locking })).status).toBe(200);
+  await house.capturedWith('after');
+  logId = (await owner.query('select log_id from pitr_logs')).rows[0].log_id;
+  bucket.lock(`logs/${logId}/`, new Date(Date.now() + 86_400_000));
+  expect((await house.ask('POST', '/disable', { deleteLog: true })).status).toBe(200);
+  await expect.poll(waiting).toHaveLength(1);
+  await owner.query('delete from backups');
+  await call('DELETE', `/storage-destinations/${locking}`);
+  await hurry();
+  const told = () => bench.get(`/audit-logs?resourceId=${locking}&action=pitr.log_left`);
+  await expect.poll(told).toMatchObject([{ details: { logId } }]);
+  expect(objectsOf(logId).length).toBeGreaterThan(0);
 });

@@ -1,4 +1,5 @@
 import { type BlobStore, isEngineError, logManifestKey, logPrefix } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
 import { isUnused } from '../../../platform/database/use-locks.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
@@ -20,6 +21,14 @@ export async function removeLog(context: PitrContext, job: Job): Promise<void> {
   const release = await useLocks.hold([removalOfLog(logId, storageDestinationId)]);
   try {
     await removeUnwanted(context, job);
+  } catch (error) {
+    // The job alone knows of it, and a rescan would find the log again.
+    if (!job.lastAttempt || job.signal.aborted) throw error;
+    context.backups.platform.log.error(
+      { err: error, logId },
+      'a log could not be removed for days; tried again tomorrow',
+    );
+    await removeTomorrow(context, job.data);
   } finally {
     await release();
   }
@@ -38,9 +47,11 @@ async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
     // Whoever opens it from now on opens it where it lies; this job comes again until those who read here, or bring it back, are done.
     if (!(await isUnused(transaction, useOfLog(logId, storageDestinationId))))
       throw new Problem('RESOURCE_IN_USE', 'A moment is being read from here; the log goes afterwards.');
-    const destination = await storageStore.find(transaction, organizationId, storageDestinationId);
+    const [destination] = await storageStore.many(transaction, organizationId, [storageDestinationId]);
+    if (!destination) return undefined;
+    if (destination.deletedAt !== null) return tellLeft(context, transaction, job.data);
     const movedTo = row && (await storageStore.get(transaction, row.organizationId, row.storageDestinationId));
-    return destination && { destination, movedTo };
+    return { destination, movedTo };
   });
   if (!found) return;
   const moved = found.movedTo && (await objectsIn(context, found.movedTo, logId, job.signal));
@@ -55,6 +66,19 @@ async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
   } finally {
     await store.close();
   }
+}
+
+/** Its destination was removed before it could go, or before a lock had ended: nobody can remove it there. */
+async function tellLeft(
+  { backups: { audit } }: PitrContext,
+  transaction: Transaction,
+  { organizationId, storageDestinationId, logId }: Job['data'],
+): Promise<undefined> {
+  await audit.noteSystem(transaction, organizationId, {
+    action: 'pitr.log_left',
+    resource: { type: 'storage_destination', id: storageDestinationId },
+    details: { logId },
+  });
 }
 
 /** Until then the job itself says that nobody wants the log: its manifest may be locked too, and a rescan finds it. */
