@@ -86,13 +86,13 @@ export const copyStore = {
     return rows.map((row) => row.backup_id);
   },
 
-  /** The good copies of these backups lie in the other destination from now on. */
+  /** The good copies of these backups lie in the other destination from now on, and are locked as they are there. */
   async move(
     { client }: Transaction,
     from: DestinationRow,
     to: DestinationRow,
     backupIds: readonly string[],
-    { now, lockedUntil }: { now: Date; lockedUntil: Date | null },
+    { now, lockedUntil, lockingIds }: { now: Date; lockedUntil: Date | null; lockingIds: readonly string[] },
   ): Promise<void> {
     const { organizationId } = from;
     await client.query(
@@ -104,11 +104,17 @@ export const copyStore = {
         where organization_id = $1 and storage_destination_id = $2 and backup_id = any($4) and status = 'completed'`,
       [organizationId, from.id, to.id, [...backupIds]],
     );
+    // Of another copy whose lock was never prolonged it is only known how long that of the whole backup was to last.
     await client.query(
-      `update backups set storage_destination_id = case when storage_destination_id = $2 then $3 else storage_destination_id end,
-              locked_until = greatest(locked_until, $5), version = version + 1, updated_at = $6
+      `update backups b set storage_destination_id = case when storage_destination_id = $2 then $3 else storage_destination_id end,
+              locked_until = greatest($5, (
+                select case when bool_or(c.locked_until is null and c.storage_destination_id = any($7)) then b.locked_until
+                            else max(c.locked_until) end
+                  from backup_copies c
+                 where c.backup_id = b.id and c.status = 'completed' and c.storage_destination_id <> $3)),
+              version = version + 1, updated_at = $6
         where organization_id = $1 and id = any($4)`,
-      [organizationId, from.id, to.id, [...backupIds], lockedUntil, now],
+      [organizationId, from.id, to.id, [...backupIds], lockedUntil, now, [...lockingIds]],
     );
   },
 

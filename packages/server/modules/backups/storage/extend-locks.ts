@@ -1,4 +1,11 @@
-import { type BackupReader, backupPrefix, isEngineError, isObjectOf } from '@holdfast/engine';
+import {
+  type BackupReader,
+  type BlobStore,
+  backupPrefix,
+  isEngineError,
+  isObjectOf,
+  type ObjectLock,
+} from '@holdfast/engine';
 import { dayMs, later } from '../../../platform/durations.ts';
 import type { DestinationRow } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
@@ -53,15 +60,7 @@ async function extend(
   const lock = { mode: destination.objectLock?.mode ?? ('governance' as const), retainUntil };
   const store = await context.stores.open(destination);
   try {
-    let keys: string[] = [];
-    for await (const { key } of store.list(backupPrefix(backupId), { signal })) {
-      if (!isObjectOf(backupId, key)) continue;
-      keys.push(key);
-      if (keys.length < keysPerCall) continue;
-      await store.extendLock(keys, lock, { signal });
-      keys = [];
-    }
-    await store.extendLock(keys, lock, { signal });
+    await lockObjects(store, backupId, lock, signal);
     return true;
   } catch (error) {
     if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return false;
@@ -69,4 +68,22 @@ async function extend(
   } finally {
     await store.close();
   }
+}
+
+/** Every object of a backup is locked at least for so long. */
+export async function lockObjects(
+  store: BlobStore,
+  backupId: string,
+  lock: ObjectLock,
+  signal: AbortSignal,
+): Promise<void> {
+  let keys: string[] = [];
+  for await (const { key } of store.list(backupPrefix(backupId), { signal })) {
+    if (!isObjectOf(backupId, key)) continue;
+    keys.push(key);
+    if (keys.length < keysPerCall) continue;
+    await store.extendLock(keys, lock, { signal });
+    keys = [];
+  }
+  await store.extendLock(keys, lock, { signal });
 }

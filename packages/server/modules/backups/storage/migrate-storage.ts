@@ -142,8 +142,10 @@ async function switchAll(context: BackupsContext, run: Migration, copies: MovedC
     await copies.tieParents(transaction);
     const backupIds = [...copies.moved.keys()].filter((id) => !copies.tied.has(id));
     const change = { now: context.platform.clock.now(), lockedUntil: lockedUntilOf(run) };
-    await copyStore.move(transaction, destination, target, backupIds, change);
     await copyStore.unlink(transaction, organizationId, run.siblings, backupIds);
+    const all = await storageStore.all(transaction, organizationId);
+    const lockingIds = all.flatMap(({ id, objectLock }) => (objectLock ? [id] : []));
+    await copyStore.move(transaction, destination, target, backupIds, { ...change, lockingIds });
     for (const id of copies.tied.keys()) await copyStore.link(transaction, target, id, change);
     await copies.rewrapOlder(transaction);
     return true;

@@ -5,6 +5,7 @@ import {
   deleteBackup,
   type Envelope,
   isEngineError,
+  type ObjectLock,
 } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
@@ -15,6 +16,7 @@ import { rewrapOlder } from '../keys/backup-keys.ts';
 import { loadBackup } from '../load-backup.ts';
 import { copyBackupObjects } from './copy-objects.ts';
 import { copyStore } from './copy-store.ts';
+import { lockObjects } from './extend-locks.ts';
 import { isWhole, type ProofOptions, proveCopy } from './prove-copy.ts';
 
 /** What one migration works with. */
@@ -99,10 +101,19 @@ export class MovedCopies {
       if (this.moved.has(row.id)) await rewrapOlder(queue, transaction, target, row, this.#envelopes.get(row.id));
   }
 
-  /** Throws what is wrong with the copy in the old place when no copy anywhere is whole. */
+  /** What lay there before is not sent again; its lock lasts as long as that of all others. */
   async #bring(id: string, total: number): Promise<number> {
-    const { from, to, target, signal } = this.#run;
+    const { to, signal } = this.#run;
     const wasThere = await hasObjects(to, id, signal);
+    const bytes = await this.#bringWhole(id, wasThere, total);
+    const lock = lockOf(this.#run);
+    if (wasThere && lock) await lockObjects(to, id, lock, signal);
+    return bytes;
+  }
+
+  /** Throws what is wrong with the copy in the old place when no copy anywhere is whole. */
+  async #bringWhole(id: string, wasThere: boolean, total: number): Promise<number> {
+    const { from, to, target, signal } = this.#run;
     if (wasThere && (await this.#isThere(id))) return storedBytes(to, id, signal);
     // What lies there, or could not be removed again, gives way only to something that reads well.
     const needsProof = wasThere || target.objectLock !== null;
@@ -205,13 +216,17 @@ export function lockedUntilOf({ target, task }: Migration): Date | null {
   return target.objectLock ? later(task.createdAt, (target.objectLock.days + 1) * dayMs) : null;
 }
 
-function lockingStore(run: Migration): Pick<BlobStore, 'put' | 'get' | 'head'> {
-  const { to, target } = run;
+function lockOf(run: Migration): ObjectLock | undefined {
   const retainUntil = lockedUntilOf(run);
-  const lock = target.objectLock && retainUntil ? { lock: { mode: target.objectLock.mode, retainUntil } } : {};
+  return run.target.objectLock && retainUntil ? { mode: run.target.objectLock.mode, retainUntil } : undefined;
+}
+
+function lockingStore(run: Migration): Pick<BlobStore, 'put' | 'get' | 'head'> {
+  const { to } = run;
+  const lock = lockOf(run);
   return {
     get: to.get.bind(to),
     head: to.head.bind(to),
-    put: (key, bytes, options) => to.put(key, bytes, { ...options, ...lock }),
+    put: (key, bytes, options) => to.put(key, bytes, { ...options, ...(lock && { lock }) }),
   };
 }

@@ -13,12 +13,13 @@ import { dayMs, later } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { systemActor } from '../../audit/index.ts';
-import { admitTasks, type DestinationRow, requestRescan, storageStore } from '../../storage/index.ts';
+import { admitTasks, type DestinationRow, requestRescan, storageStore, taskStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { removeObjectsJob } from '../jobs.ts';
 import { chainStore } from './chain-store.ts';
+import { hasObjects } from './moved-copies.ts';
 import { liesWholeIn } from './prove-copy.ts';
 import type { UnknownBackups } from './unknown-backups.ts';
 
@@ -96,6 +97,8 @@ async function removeDeleted(
     }
   }
   if (isLocked) return;
+  const isGone = isForeign(row) || (await removeFormer(context, unknown, row, chainIds, own, signal));
+  if (!isGone) return;
   await database.tenant(organizationId, async (transaction) => {
     await backupStore.purge(transaction, organizationId, backupId);
     // Nobody can remove what lies where the destination itself was removed first.
@@ -111,6 +114,42 @@ async function removeDeleted(
         { key: `${parent.id}/deleted` },
       );
   });
+}
+
+/**
+ * What a migration could not remove from the place that it left, or had brought to another before it broke off: a rescan there would
+ * make a deleted backup known again. Says whether all of it is gone.
+ */
+async function removeFormer(
+  context: BackupsContext,
+  unknown: UnknownBackups,
+  { id: backupId, organizationId }: BackupRow,
+  chainIds: readonly string[],
+  removedFrom: readonly DestinationRow[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { database, log } = context.platform;
+  const former = await database.tenant(organizationId, async (transaction) => {
+    const migrated = await taskStore.migratedPlaces(transaction, organizationId);
+    const rows = await storageStore.many(transaction, organizationId, [...migrated]);
+    return rows.filter(({ id, deletedAt }) => deletedAt === null && !removedFrom.some((one) => one.id === id));
+  });
+  let isGone = true;
+  for (const destination of former) {
+    // One that does not answer is asked when it does: nobody waits for it here.
+    if (destination.status !== 'connected') isGone = false;
+    else
+      await within(context, destination, async (store) => {
+        if (!(await hasObjects(store, backupId, signal))) return;
+        if (!(await unknown.needAny(destination, store, chainIds, signal)))
+          await deleteBackup(store, backupId, { signal });
+      }).catch((error: unknown) => {
+        if (!isRefusal(error)) throw error;
+        isGone = false;
+        log.warn({ err: error, backupId }, 'objects of a removed backup are kept by a place that it was moved from');
+      });
+  }
+  return isGone;
 }
 
 /** A destination that refuses to be looked at lets nothing be removed either. */

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { startLockingBucket } from '../../../testing/locking-bucket.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+
+/** Migrations out of a bucket that locks what is put into it, and into it. */
+let bench: BackupBench;
+let bucket: Awaited<ReturnType<typeof startLockingBucket>>;
+let locking: string;
+beforeAll(async () => {
+  bucket = await startLockingBucket();
+  bench = await startBackupBench({ ...hasty, ...bucket.environment });
+  await bench.startOver();
+  locking = (await call('POST', '/storage-destinations', bucket.place(30))).body.data.id;
+});
+afterAll(async () => {
+  await bench.close();
+  await bucket.close();
+});
+
+const call = (method: string, path: string, body?: object) =>
+  bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });
+
+async function runTask(id: string, kind: string, body?: object) {
+  const started = await call('POST', `/storage-destinations/${id}/${kind}`, body);
+  expect(started.status, started.text).toBe(202);
+  return untilEnded(bench.app, started.headers.get('location') as string, bench.as);
+}
+
+const migrate = (from: string, to: string) => runTask(from, 'migrate', { toStorageDestinationId: to });
+
+const folderOf = (id: string) => `backups/${id}/`;
+const objectsOf = (id: string) => bucket.objectsIn(folderOf(id)).map(([, object]) => object);
+
+test('what has moved to a place without a lock can be deleted, and what its former place kept under a lock goes too', async () => {
+  const { destinationId } = bench.shop;
+  const id = await bench.backUp({ storageDestinationId: locking });
+  expect((await call('DELETE', `/backups/${id}`)).body.error).toMatchObject({ code: 'INVALID_STATE' });
+  const { result } = await migrate(locking, destinationId);
+  expect(result).toMatchObject({ copied: 1, removed: 0, failures: [{ key: `backups/${id}/` }] });
+  const deleted = await call('DELETE', `/backups/${id}`);
+  expect(deleted.status, deleted.text).toBe(200);
+  await expect.poll(() => bench.app.logged()).toContain('kept by a place that it was moved from');
+  expect(objectsOf(id).length).toBeGreaterThan(1);
+  expect((await runTask(locking, 'rescan')).result).toMatchObject({ registered: 0, relinked: 0, failures: [] });
+
+  bucket.lock(folderOf(id), new Date(0));
+  await bench.inDays(1, () => bench.app.tasks.runNow('remove leftovers'));
+  await expect.poll(() => objectsOf(id)).toEqual([]);
+  expect((await runTask(locking, 'rescan')).result).toMatchObject({ registered: 0, relinked: 0 });
+});
+
+test('one that moves to where it lies already is locked there as long as its record says', async () => {
+  const { destinationId } = bench.shop;
+  const id = await bench.backUp({ storageDestinationId: locking });
+  await migrate(locking, destinationId);
+  bucket.lock(folderOf(id), new Date(0));
+  const before = Date.now();
+  expect((await migrate(destinationId, locking)).result).toMatchObject({ copied: 1, removed: 1, failures: [] });
+  expect((await call('DELETE', `/backups/${id}`)).body.error).toMatchObject({ code: 'INVALID_STATE' });
+  for (const { settings } of objectsOf(id))
+    expect(Date.parse(settings.retention?.retainUntilTime ?? '')).toBeGreaterThan(before + 30 * 86_400_000);
+});
