@@ -45,14 +45,15 @@ export async function noteStandstill({ client }: Transaction, organizationId: st
   );
 }
 
-/** Backups that were deleted and whose objects could not be removed yet. */
+/** Backups that were deleted and whose objects could not be removed yet: some of each organization, and not always the same. */
 export async function deletedBackups(
   { client }: Transaction,
   deletedBefore: Date,
 ): Promise<{ id: string; organizationId: string }[]> {
   const { rows } = await client.query<{ id: string; organizationId: string }>(
     `select id, organization_id as "organizationId" from backups
-      where deleted_at < $1 and ${isActiveOrganizationSql('backups.organization_id')} order by deleted_at limit 1000`,
+      where deleted_at < $1 and ${isActiveOrganizationSql('backups.organization_id')}
+      order by row_number() over (partition by organization_id order by random()) limit 1000`,
     [deletedBefore],
   );
   return rows;
