@@ -47,9 +47,9 @@ export async function renewManifests(context: PitrContext, signal: AbortSignal):
   await byOrganization(
     rows,
     signal,
-    async (row) => {
+    async (row, ownSignal) => {
       const opened = await openLog(context, row);
-      await writeManifestOnce(context, row, opened, signal).finally(() => opened.close());
+      await writeManifestOnce(context, row, opened, ownSignal).finally(() => opened.close());
     },
     (error, { projectId }) =>
       log.warn({ err: error, projectId }, 'the manifest of a log could not be renewed; tried again'),

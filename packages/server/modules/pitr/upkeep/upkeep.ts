@@ -164,7 +164,7 @@ export async function removeOldLog(context: PitrContext, signal: AbortSignal): P
   await byOrganization(
     keys,
     signal,
-    (key) => removeOldOf(context, key, signal),
+    (key, ownSignal) => removeOldOf(context, key, ownSignal),
     (error, { projectId }) =>
       log.warn({ err: error, projectId }, 'an old part of a log could not be removed; tried again later'),
   );

@@ -25,9 +25,9 @@ export async function applyRetention(context: SchedulesContext, signal: AbortSig
   await byOrganization(
     due,
     signal,
-    async (check) => {
+    async (check, ownSignal) => {
       if (silent.has(check.organizationId)) return;
-      const safety = await lookBefore(context, check, signal);
+      const safety = await lookBefore(context, check, ownSignal);
       if (safety === 'unknown') silent.add(check.organizationId);
       if (safety === 'safe') removed += await applyToProject(context, check);
     },
