@@ -46,7 +46,7 @@ export const createProject = operation({
   body: createProjectRequest,
   success: created(project),
   location: true,
-  errors: sourceErrors,
+  errors: [...sourceErrors, 'LIMIT_REACHED'],
 });
 
 export const listAvailableProjects = operation({
@@ -90,7 +90,7 @@ export const updateProject = operation({
   body: updateProjectRequest,
   success: ok(project),
   etag: true,
-  errors: ['PROJECT_NOT_FOUND', 'RESOURCE_IN_USE', 'CONFLICT', 'DECRYPTION_ERROR'],
+  errors: ['PROJECT_NOT_FOUND', 'RESOURCE_IN_USE', 'LIMIT_REACHED', 'CONFLICT', 'DECRYPTION_ERROR'],
 });
 
 export const deleteProject = operation({

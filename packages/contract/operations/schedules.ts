@@ -44,7 +44,7 @@ export const createSchedule = operation({
   body: createScheduleRequest,
   success: created(schedule),
   location: true,
-  errors: ['PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND'],
+  errors: ['PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND', 'LIMIT_REACHED'],
 });
 
 export const previewSchedule = operation({

@@ -48,7 +48,7 @@ export const createStorageDestination = operation({
   body: createStorageRequest,
   success: created(storageDestination),
   location: true,
-  errors: [],
+  errors: ['LIMIT_REACHED'],
 });
 
 export const listBuckets = operation({

@@ -183,7 +183,7 @@ export function composeModules(platform: Platform): Composition {
         await endPitrOf(pitrContext, transaction, project);
         await moveBackups(backupsContext, transaction, project, toOrganizationId);
         await moveRestores(backupsContext, transaction, project, toOrganizationId);
-        for (const scheduleId of await moveSchedules(transaction, project, toOrganizationId, clock.now()))
+        for (const scheduleId of await moveSchedules(platform, transaction, project, toOrganizationId))
           await notifications.troubles.endOfSchedule(transaction, project.organizationId, scheduleId);
       },
     },

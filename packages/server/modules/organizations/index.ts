@@ -32,6 +32,7 @@ export {
   organizationsExist,
   planOf,
 } from './organization-store.ts';
+export { isWithoutRoom, type Room, requireRoom } from './require-room.ts';
 
 const mailsAtOnce = 2;
 /** After they have expired. */

@@ -1,10 +1,12 @@
 import { EngineError } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { toJobError } from '../job-error.ts';
+import { requireRoom } from '../organizations/index.ts';
 import { reconnectCall } from './connection/check-connection.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';
+import { projectsRoom } from './projects-room.ts';
 
 /** Where backups of a database belong. One whose project was lost gets a project that waits for its connection. */
 export async function adoptProject(
@@ -17,6 +19,7 @@ export async function adoptProject(
     /^projects\/([^/]+)\/databases\/(.+)$/.exec(database) ?? [];
   const known = await projectStore.ofDatabase(transaction, organizationId, sourceProjectId, databaseId);
   if (known) return known;
+  await requireRoom(transaction, organizationId, projectsRoom(context.platform.config));
   const { ids, clock, outbox } = context.platform;
   const id = ids.next('prj');
   const now = clock.now();

@@ -4,6 +4,7 @@ import { madeBefore } from '../../platform/made-before.ts';
 import type { Caller, Principal } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
+import { requireRoom } from '../organizations/index.ts';
 import { checkConnection } from './connection/check-connection.ts';
 import { credentialsPurpose } from './connection/open-source.ts';
 import { sampleHost } from './connection/sample-firestore.ts';
@@ -11,6 +12,7 @@ import { requireStillMember } from './connection/still-member.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type NewProject, type ProjectRow, projectStore } from './project-store.ts';
+import { projectsRoom } from './projects-room.ts';
 
 type Request = BodyOf<Operations['createProject']>;
 
@@ -25,6 +27,7 @@ export async function createProject(context: ProjectsContext, caller: Caller, re
   if (failure !== undefined) throw toProblem(failure);
   return database.tenant(organization.id, async (transaction) => {
     await requireStillMember(context, transaction, caller, operations.createProject.access.role);
+    await requireRoom(transaction, organization.id, projectsRoom(context.platform.config));
     await projectStore.insert(transaction, { ...row, ...check });
     const stored = await projectStore.get(transaction, organization.id, row.id);
     await outbox.emit(transaction, {

@@ -48,6 +48,11 @@ export const projectStore = {
     await orm.insert(projects).values(row);
   },
 
+  /** Those that are connected. */
+  async count({ orm }: Transaction, organizationId: string): Promise<number> {
+    return orm.$count(projects, and(eq(projects.organizationId, organizationId), isNull(projects.deletedAt)));
+  },
+
   page: pagesOf(projects, { always: isNull(projects.deletedAt) }),
 
   async all({ orm }: Transaction, organizationId: string, limit: number): Promise<ProjectRow[]> {

@@ -1,7 +1,9 @@
 import type { Database, Transaction } from '../../platform/database/database.ts';
 import { dayMs, hourMs, later, secondMs } from '../../platform/durations.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { admitBackups, type BackupRow } from '../backups/index.ts';
 import type { Module } from '../module.ts';
+import { requireRoom } from '../organizations/index.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { claimDue } from './due/claim-due.ts';
@@ -12,6 +14,7 @@ import { retentionCheckStore } from './retention/retention-check-store.ts';
 import { scheduleHandlers } from './routes.ts';
 import { runStore } from './run-store.ts';
 import { scheduleStore } from './schedule-store.ts';
+import { schedulesRoom } from './schedules-room.ts';
 
 export { afterBackup } from './after-backup.ts';
 export type { SchedulesContext } from './context.ts';
@@ -77,12 +80,16 @@ export async function isOfRhythm(
 
 /** Schedules go along with their project, disabled: whoever receives them decides what they may do there. Says which. */
 export async function moveSchedules(
+  { config, clock }: Pick<Platform, 'config' | 'clock'>,
   transaction: Transaction,
   project: ProjectRow,
   toOrganizationId: string,
-  now: Date,
 ): Promise<string[]> {
-  const moved = await scheduleStore.move(transaction, project.organizationId, project.id, toOrganizationId, now);
+  const { organizationId, id } = project;
+  const coming = (await scheduleStore.ofProject(transaction, organizationId, id)).length;
+  const whose = 'The other organization';
+  if (coming > 0) await requireRoom(transaction, toOrganizationId, schedulesRoom(config), { coming, whose });
+  const moved = await scheduleStore.move(transaction, organizationId, id, toOrganizationId, clock.now());
   await retentionCheckStore.move(transaction, project.id, toOrganizationId);
   return moved;
 }

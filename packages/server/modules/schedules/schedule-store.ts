@@ -32,6 +32,10 @@ export const scheduleStore = {
     return found(inserted);
   },
 
+  async count({ orm }: Transaction, organizationId: string): Promise<number> {
+    return orm.$count(schedules, eq(schedules.organizationId, organizationId));
+  },
+
   page: pagesOf(schedules, {
     filters: {
       projectId: eq(schedules.projectId, sql.placeholder('projectId')),

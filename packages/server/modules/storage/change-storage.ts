@@ -4,10 +4,12 @@ import { defined } from '../../platform/defined.ts';
 import { madeBefore } from '../../platform/made-before.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { invalid } from '../../platform/problem.ts';
+import { requireRoom } from '../organizations/index.ts';
 import { storageCredentialsPurpose } from './access/open-store.ts';
 import { identifyPlace } from './access/places.ts';
 import { checkStorage, emitStorageState, recordCheck } from './checks/check-storage.ts';
 import type { StorageContext } from './context.ts';
+import { destinationsRoom } from './destinations-room.ts';
 import { type DestinationRow, destinationEtag, type NewDestination, storageStore } from './storage-store.ts';
 
 type CreateRequest = BodyOf<Operations['createStorageDestination']>;
@@ -27,6 +29,7 @@ export async function createStorage(
   const { test, ...check } = await checkStorage(context.stores, unplaced, clock);
   const draft = { ...unplaced, placeId: test.ok ? await identifyPlace(context, unplaced) : null };
   return database.tenant(organizationId, async (transaction) => {
+    await requireRoom(transaction, organizationId, destinationsRoom(context.platform.config));
     await storageStore.insert(transaction, { ...draft, ...check });
     const row = await storageStore.get(transaction, organizationId, draft.id);
     if (await becomesDefault(context, transaction, row, request.isDefault))

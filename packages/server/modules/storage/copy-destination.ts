@@ -1,8 +1,10 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { toJobError } from '../job-error.ts';
+import { requireRoom } from '../organizations/index.ts';
 import { credentialsMissing } from './access/open-store.ts';
 import { emitStorageState } from './checks/check-storage.ts';
+import { destinationsRoom } from './destinations-room.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 
 /**
@@ -10,11 +12,14 @@ import { type DestinationRow, storageStore } from './storage-store.ts';
  * that has them, not to the other one's members. A local folder needs none, and becomes one of the other's own.
  */
 export async function copyDestination(
-  platform: Pick<Platform, 'ids' | 'clock' | 'outbox'>,
+  platform: Pick<Platform, 'config' | 'ids' | 'clock' | 'outbox'>,
   transaction: Transaction,
   row: DestinationRow,
   organizationId: string,
 ): Promise<DestinationRow> {
+  await requireRoom(transaction, organizationId, destinationsRoom(platform.config), {
+    whose: 'The other organization',
+  });
   const id = platform.ids.next('dst');
   const now = platform.clock.now();
   const isLocal = row.type === 'local';

@@ -53,6 +53,11 @@ export const storageStore = {
     await orm.insert(storageDestinations).values(row);
   },
 
+  async count({ orm }: Transaction, organizationId: string): Promise<number> {
+    const { organizationId: owner, deletedAt } = storageDestinations;
+    return orm.$count(storageDestinations, and(eq(owner, organizationId), isNull(deletedAt)));
+  },
+
   page: pagesOf(storageDestinations, { always: isNull(storageDestinations.deletedAt) }),
 
   async get(transaction: Transaction, organizationId: string, id: string): Promise<DestinationRow> {

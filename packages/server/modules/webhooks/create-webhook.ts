@@ -1,5 +1,5 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
-import { Problem } from '../../platform/problem.ts';
+import { requireRoom } from '../organizations/index.ts';
 import { checkFilters, checkSubscriptions, checkUrl } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { generateSecret } from './requests/signing.ts';
@@ -26,12 +26,8 @@ export async function createWebhook(
   return platform.database.tenant(caller.organization.id, async (transaction) => {
     const made = caller.origin.newId && (await webhookStore.find(transaction, caller.organization.id, id));
     if (made) return { row: made, generatedSecret: generatedSecret && null };
-    const count = await webhookStore.countLocked(transaction, caller.organization.id);
     const limit = platform.config.WEBHOOKS_PER_ORGANIZATION_MAX;
-    if (count >= limit)
-      throw new Problem('LIMIT_REACHED', `The organization has ${count} webhooks; more are not allowed here.`, {
-        details: { limit },
-      });
+    await requireRoom(transaction, caller.organization.id, { what: 'webhooks', limit, count: webhookStore.count });
     await checkFilters(context, transaction, caller.organization.id, body.filters);
     const row = await webhookStore.insert(transaction, {
       id,

@@ -1,0 +1,34 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import { Problem } from '../../platform/problem.ts';
+import { organizationNotFound } from './authorize-change.ts';
+import { lockOrganization } from './organization-store.ts';
+
+/** Things of which an organization may have so many. */
+export interface Room {
+  /** What they are called, more than one of them. */
+  readonly what: string;
+  readonly limit: number;
+  readonly count: (transaction: Transaction, organizationId: string) => Promise<number>;
+}
+
+/**
+ * Refuses more than the operator allows. The organization stays locked until the transaction ends, so that those who add
+ * at once are counted one after the other. Asked before anything below the organization is locked.
+ */
+export async function requireRoom(
+  transaction: Transaction,
+  organizationId: string,
+  { what, limit, count }: Room,
+  { coming = 1, whose = 'The organization' } = {},
+): Promise<void> {
+  if (!(await lockOrganization(transaction, organizationId))) throw organizationNotFound();
+  const there = await count(transaction, organizationId);
+  if (there + coming <= limit) return;
+  throw new Problem('LIMIT_REACHED', `${whose} has ${there} ${what}; more are not allowed here.`, {
+    details: { limit },
+  });
+}
+
+export function isWithoutRoom(error: unknown): error is Problem {
+  return error instanceof Problem && error.code === 'LIMIT_REACHED';
+}
