@@ -28,6 +28,7 @@ export {
   isActiveOrganizationSql,
   isDefaultStorageSql,
   isTaken,
+  lockOrganization,
   membershipsOf,
   organizationsExist,
   planOf,

@@ -1,7 +1,7 @@
 import { EngineError } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { toJobError } from '../job-error.ts';
-import { requireRoom } from '../organizations/index.ts';
+import { lockOrganization, requireRoom } from '../organizations/index.ts';
 import { reconnectCall } from './connection/check-connection.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
@@ -17,8 +17,13 @@ export async function adoptProject(
 ): Promise<ProjectRow> {
   const [, sourceProjectId = '', databaseId = '(default)'] =
     /^projects\/([^/]+)\/databases\/(.+)$/.exec(database) ?? [];
-  const known = await projectStore.ofDatabase(transaction, organizationId, sourceProjectId, databaseId);
+  const find = () => projectStore.ofDatabase(transaction, organizationId, sourceProjectId, databaseId);
+  const known = await find();
   if (known) return known;
+  // Two rescans may come upon backups of it at once: the second one finds what the first has made.
+  await lockOrganization(transaction, organizationId);
+  const made = await find();
+  if (made) return made;
   await requireRoom(transaction, organizationId, projectsRoom(context.platform.config));
   const { ids, clock, outbox } = context.platform;
   const id = ids.next('prj');

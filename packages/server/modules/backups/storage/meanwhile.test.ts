@@ -113,3 +113,23 @@ test('a project does not go with its backups while a migration copies them', asy
   expect((await remove()).status).toBe(200);
   await expect.poll(async () => (await objectsOf(id, slow, 'slow')).length).toBe(0);
 });
+
+test('two rescans at once make a project that was lost anew once', async () => {
+  const connection = { type: 'emulator', host: bench.sandbox.address };
+  const projectId = (await call('POST', '/projects', { name: 'Shop', sourceProjectId: 'shop', connection })).body.data
+    .id;
+  const found: string[] = [];
+  for (const name of ['second', 'slow'])
+    found.push(await bench.backUp({ projectId, storageDestinationId: places[name] }));
+  await asOwner(bench.app.databaseUrl, async (client) => {
+    await client.query('delete from backups');
+    await client.query('delete from projects');
+  });
+  const begun = await Promise.all(
+    ['second', 'slow'].map((name) => call('POST', `/storage-destinations/${places[name]}/rescan`)),
+  );
+  for (const { headers } of begun) await untilEnded(bench.app, headers.get('location') as string, bench.as);
+  const projects = await bench.get('/projects');
+  expect(projects).toHaveLength(1);
+  for (const id of found) expect((await bench.get(`/backups/${id}`)).projectId).toBe(projects[0].id);
+});
