@@ -165,6 +165,31 @@ test('a person has their own number of streams in all their organizations, and t
   await narrow.close();
 });
 
+test('keys of all organizations of one person have one number of streams together, beside the person, and take nobody else their place', async () => {
+  const narrow = await startTestApp({}, { streamLimits: { perPersonMax: 1 } });
+  const [person, other] = [await signUp(narrow, 'person@example.com'), await signUp(narrow, 'other@example.com')];
+  const owners = [person, person, other];
+  const organizations = await Promise.all(owners.map((owner) => foundOrganization(narrow, owner)));
+  const [first, second, third] = organizations as [string, string, string];
+  const keyOf = async (index: number) => {
+    const as = { token: owners[index]!.token, organizationId: organizations[index]! };
+    const body = { name: 'Machine', permissions: ['organization:read'] };
+    const made = await narrow.request('POST', '/api/v1/organizations/current/service-account', { ...as, body });
+    return made.body.data.apiKey as string;
+  };
+  await writeManyAuditRows(narrow, first);
+  const socket = await openUnreadStream(narrow, await keyOf(0), first);
+  const exported = (token: string, id: string) => narrow.request('GET', exportPath, { token, organizationId: id });
+  const key = await keyOf(1);
+  const refused = await exported(key, second);
+  expect([refused.status, refused.body?.error.code]).toEqual([429, 'RATE_LIMITED']);
+  expect((await exported(person.token, second)).status).toBe(200);
+  expect((await exported(await keyOf(2), third)).status).toBe(200);
+  socket.destroy();
+  await expect.poll(async () => (await exported(key, second)).status).toBe(200);
+  await narrow.close();
+});
+
 test('a stream that is asked for by HEAD is neither followed nor read', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const as = { token: ada.token, organizationId };

@@ -3,7 +3,7 @@ import type { Operation } from '@holdfast/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answering } from '../platform/database/database.ts';
 import { defined } from '../platform/defined.ts';
-import { callerId } from '../platform/principal.ts';
+import { callerId, type Principal } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
 import { type Admission, admit, bearerOf, isStillAdmitted, requireOwnOrigin } from './authentication.ts';
 import type { AnyAnswer, AnyCall, AnyHandler } from './call.ts';
@@ -319,6 +319,12 @@ function unreadOf(stream: Readable): Readable {
   return Readable.from([]);
 }
 
+/** Whose stream it is: a key's counts with those of all keys of whoever owns its organization, and not with their own. */
+function personBehind(principal: Principal | null): string | undefined {
+  if (principal?.kind === 'person') return principal.userId;
+  return principal?.kind === 'key' && principal.ownerId !== null ? `keys of ${principal.ownerId}` : undefined;
+}
+
 async function send(
   operation: Operation,
   answer: AnyAnswer,
@@ -342,9 +348,8 @@ async function send(
     const contentType = answer.contentType ?? 'application/octet-stream';
     if (request.method === 'HEAD') return reply.type(contentType).send(unreadOf(answer.stream));
     const { principal, organization } = request;
-    const person = principal?.kind === 'person' ? principal.userId : undefined;
     options.streams.add(
-      { organization: organization?.id ?? request.ip, person },
+      { organization: organization?.id ?? request.ip, person: personBehind(principal) },
       answer.stream,
       reply.raw,
       async () =>

@@ -5,7 +5,7 @@ import { Problem } from '../platform/problem.ts';
 
 export interface StreamLimits {
   readonly perOrganizationMax: number;
-  /** In all their organizations together: who may found many of them does not take everybody's places. */
+  /** In all their organizations together: who may found many of them does not take everybody's places. As many again by keys of those they own. */
   readonly perPersonMax: number;
   readonly totalMax: number;
   /** A stream of which nobody took a byte for so long is ended. */
@@ -63,7 +63,8 @@ export class OpenStreams {
   /** Why there is no place for one more, if there is none. */
   #fullness(ofPerson: number, ofOrganization: number): string | undefined {
     const { perPersonMax, perOrganizationMax, totalMax } = this.#limits;
-    if (ofPerson >= perPersonMax) return `There are ${ofPerson} open streams of yours; close one first.`;
+    if (ofPerson >= perPersonMax)
+      return `There are ${ofPerson} open streams of yours in all organizations; close one first.`;
     if (ofOrganization >= perOrganizationMax)
       return `There are ${ofOrganization} open streams of this organization; close one first.`;
     return this.#total >= totalMax ? 'All places for streams are taken, by others too; try again later.' : undefined;

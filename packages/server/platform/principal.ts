@@ -16,6 +16,8 @@ export interface ServiceAccountKey {
   readonly kind: 'key';
   readonly serviceAccountId: string;
   readonly organizationId: string;
+  /** Who owns that organization. */
+  readonly ownerId: string | null;
   readonly email: string;
   readonly scopes: readonly Scope[];
 }

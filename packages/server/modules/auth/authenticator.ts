@@ -31,6 +31,7 @@ interface KeyRow {
   plan: Plan;
   deleted: boolean;
   used_at: Date | null;
+  owner_id: string | null;
 }
 
 const personCall = functionCall<[string, string, string | null, Date], PersonRow>(
@@ -134,6 +135,7 @@ export class DatabaseAuthenticator implements Authenticator {
       kind: 'key',
       serviceAccountId: row.id,
       organizationId: row.organization_id,
+      ownerId: row.owner_id,
       email: row.email,
       scopes: row.permissions,
     } as const;
