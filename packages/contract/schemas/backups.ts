@@ -14,6 +14,7 @@ import {
   milliseconds,
   pageQuery,
   percent,
+  queryNumber,
   rangeEnd,
   rangeStart,
   reference,
@@ -322,11 +323,7 @@ export const listBackupDocumentsQuery = pageQuery.extend({
 
 /** Who shows how far it is asks for short pages. */
 export const diffSeconds = () =>
-  z.coerce
-    .number<number | string>({ error: 'must be a whole number from 1 to 20' })
-    .int({ error: 'must be a whole number from 1 to 20' })
-    .min(1, { error: 'must be a whole number from 1 to 20' })
-    .max(20, { error: 'must be a whole number from 1 to 20' })
+  queryNumber({ min: 1, max: 20, error: 'must be a whole number from 1 to 20' })
     .default(20)
     .meta({
       description:

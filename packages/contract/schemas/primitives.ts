@@ -146,12 +146,17 @@ export const flag = () =>
 export const pageLimitDefault = 50;
 export const pageLimitMax = 200;
 
+/** Query strings know no numbers either: a whole one is written in digits alone, without sign, exponent or spaces. */
+export const queryNumber = ({ min, max, error }: { min: number; max: number; error: string }) =>
+  z
+    .union([z.number(), z.string().regex(/^\d+$/).transform(numberOfDigits)], { error })
+    .pipe(z.int({ error }).min(min, { error }).max(max, { error }));
+
+const numberOfDigits = (digits: string) => Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
+
 /** Larger limits are lowered rather than refused: an eager client still gets a page. */
 export const pageLimit = () =>
-  z.coerce
-    .number<number | string>({ error: 'must be a whole number of at least 1' })
-    .min(1, { error: 'must be a whole number of at least 1' })
-    .refine(Number.isInteger, { error: 'must be a whole number of at least 1' })
+  queryNumber({ min: 1, max: Number.MAX_SAFE_INTEGER, error: 'must be a whole number of at least 1' })
     .transform((value) => Math.min(value, pageLimitMax))
     .default(pageLimitDefault)
     .meta({
