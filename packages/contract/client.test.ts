@@ -103,6 +103,12 @@ describe('a call', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test('asks for a secret that is shown once without an idempotency key, since a replay would not hold it', async () => {
+    answer = (_, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end('Holdfast recovery kit');
+    expect(await client().takeRecoveryKit()).toBe('Holdfast recovery kit');
+    expect(seen[0]!.headers['idempotency-key']).toBeUndefined();
+  });
+
   test('answers with the address of a redirect instead of following it', async () => {
     answer = (_, response) => response.writeHead(302, { location: 'https://accounts.test/consent' }).end();
     expect(await client().startSignIn()).toBe('https://accounts.test/consent');

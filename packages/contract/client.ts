@@ -92,7 +92,8 @@ class Caller {
 
   #complete(operation: Operation, input: AnyInput): AnyInput {
     const organizationId = input.organizationId ?? this.#options.organizationId;
-    const idempotencyKey = input.idempotencyKey ?? (operation.idempotencyKey ? newIdempotencyKey() : undefined);
+    const wantsKey = operation.idempotencyKey && !operation.secretAnswer;
+    const idempotencyKey = input.idempotencyKey ?? (wantsKey ? newIdempotencyKey() : undefined);
     return { ...input, organizationId, idempotencyKey };
   }
 

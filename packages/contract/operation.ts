@@ -59,7 +59,7 @@ export interface OperationSpec {
   readonly etag?: boolean;
   /** `auth`: the stricter limit per address; `none`: never limited, for probes. Absent: the usual limit. */
   readonly rateLimit?: 'auth' | 'none';
-  /** The whole answer is a secret: it is never kept for a replay, so the call takes no idempotency key. */
+  /** The whole answer is a secret and shown once: a replay says so instead. Clients send an idempotency key only when told to. */
   readonly secretAnswer?: true;
   /** Fields of `data` that are shown once: a replayed answer holds null there. */
   readonly secretFields?: readonly string[];
@@ -79,9 +79,8 @@ export interface Operation extends OperationSpec {
 }
 
 /** Public calls have no caller to keep an answer for; signing out twice is signing out. */
-function takesIdempotencyKey({ method, path, access, secretAnswer }: OperationSpec): boolean {
-  const keepsNothing = access.kind === 'public' || path.startsWith('/api/v1/auth/') || secretAnswer === true;
-  return method === 'POST' && !keepsNothing;
+function takesIdempotencyKey({ method, path, access }: OperationSpec): boolean {
+  return method === 'POST' && access.kind !== 'public' && !path.startsWith('/api/v1/auth/');
 }
 
 /** Keeps the exact types of the schemas, so that handlers and client are typed by the operation. */

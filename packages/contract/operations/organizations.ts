@@ -205,7 +205,7 @@ export const takeRecoveryKit = operation({
   tag,
   summary: 'Take the recovery kit',
   description:
-    "A text file with the organization's keys, its destinations (no credentials) and the commands that restore with the command line alone. Whoever has it can read every backup: keep it where the service cannot get lost with it.",
+    "A text file with the organization's keys, its destinations (no credentials) and the commands that restore with the command line alone. Whoever has it can read every backup: keep it where the service cannot get lost with it. A replayed answer (`Idempotency-Replayed: true`) holds no keys, and is no kit.",
   access: member('owner', null),
   secretAnswer: true,
   success: {

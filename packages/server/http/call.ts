@@ -40,6 +40,8 @@ export interface Call<O> {
 type AccessOf<O> = O extends { readonly access: { readonly kind: infer K } } ? K : never;
 
 export interface AnswerOptions {
+  /** What a replay answers with in place of `data`, where all of that is a secret. */
+  replayed?: string;
   status?: number;
   location?: string;
   etag?: string;

@@ -256,7 +256,7 @@ async function answerOnce(
   options: ServeOptions,
 ): Promise<FastifyReply> {
   const begun = await options.idempotency.begin(idempotent);
-  if (begun.answer) return replay(begun.answer, reply);
+  if (begun.answer) return replay(call.operation, begun.answer, reply);
   call.origin.newId = begun.newId;
   const warn = (message: string) => (failure: unknown) => reply.log.warn({ err: failure }, message);
   const release = options.idempotency.holdWhileRunning(idempotent, warn('an idempotency key could not be held'));
@@ -287,16 +287,22 @@ async function answerOnce(
 
 function storedAnswer(operation: Operation, answer: AnyAnswer): StoredAnswer {
   if (answer.stream) throw new Error('a stream cannot be stored for replay');
+  if (operation.secretAnswer && answer.replayed === undefined) throw new Error('a secret cannot be stored for replay');
+  const data = answer.replayed ?? withoutSecrets(answer.data, operation.secretFields);
   return {
     status: answer.status ?? operation.success.status,
     headers: { ...answer.headers, ...(answer.location ? { location: answer.location } : {}) },
-    body: renderBody(operation, { ...answer, data: withoutSecrets(answer.data, operation.secretFields) }),
+    body: renderBody(operation, { ...answer, data }),
   };
 }
 
-function replay(stored: StoredAnswer, reply: FastifyReply): FastifyReply {
+function replay(operation: Operation, stored: StoredAnswer, reply: FastifyReply): FastifyReply {
   reply.code(stored.status).headers(stored.headers).header('idempotency-replayed', 'true');
-  return reply.type('application/json; charset=utf-8').send(stored.body);
+  return reply.type(contentTypeOf(operation)).send(stored.body);
+}
+
+function contentTypeOf({ success }: Operation): string {
+  return (success.kind === 'bare' ? success.contentType : undefined) ?? 'application/json; charset=utf-8';
 }
 
 /** A change is told with the tag that a read would now show, however little of the resource it answers with. */
@@ -359,6 +365,5 @@ async function send(
   }
   if (operation.success.kind === 'redirect') return reply.send();
   if (options.checkAnswers) checkAnswer(operation, answer);
-  const contentType = operation.success.kind === 'bare' ? operation.success.contentType : undefined;
-  return reply.type(contentType ?? 'application/json; charset=utf-8').send(renderBody(operation, answer));
+  return reply.type(contentTypeOf(operation)).send(renderBody(operation, answer));
 }

@@ -13,7 +13,7 @@ import { resendInvitation } from './invitations/resend-invitation.ts';
 import { showInvitation } from './invitations/show-invitation.ts';
 import { currentKey } from './keys/organization-keys.ts';
 import { encryptionKeyEtag, presentEncryptionKey } from './keys/present-encryption-key.ts';
-import { takeRecoveryKit } from './keys/recovery-kit.ts';
+import { kitIsShownOnce, takeRecoveryKit } from './keys/recovery-kit.ts';
 import { removeEncryptionKey } from './keys/remove-encryption-key.ts';
 import { rotateEncryptionKey } from './keys/rotate-encryption-key.ts';
 import { setEncryptionKey } from './keys/set-encryption-key.ts';
@@ -116,7 +116,10 @@ function keyHandlers(context: InvitationsContext): Handlers {
           "The service's own key is in use again. Backups made with the withdrawn key are unreadable until it is supplied again.",
       };
     },
-    takeRecoveryKit: async (call) => ({ data: await takeRecoveryKit(context, call.organization.id, call) }),
+    takeRecoveryKit: async (call) => ({
+      data: await takeRecoveryKit(context, call.organization.id, call),
+      replayed: kitIsShownOnce,
+    }),
     rotateEncryptionKey: async (call) => {
       const { row, rewrapped } = await rotateEncryptionKey(context, call.organization.id, call);
       return { data: { ...presentEncryptionKey(row), rewrapped }, etag: encryptionKeyEtag(row) };

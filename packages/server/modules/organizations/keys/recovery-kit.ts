@@ -8,6 +8,10 @@ import { OrganizationKeys } from './organization-keys.ts';
 
 const { role } = operations.takeRecoveryKit.access;
 
+/** Nobody takes it for a kit, and neither does `--kit-file`. */
+export const kitIsShownOnce =
+  'No recovery kit: this repeats an answer whose keys were shown once. Take a new one, with another Idempotency-Key or with none.\n';
+
 /** Everything that opens the backups when the service is gone: for the owner, written down once and kept elsewhere. */
 export async function takeRecoveryKit(
   context: OrganizationsContext,
