@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startMailServer, type TestMailServer } from '../../testing/mail-server.ts';
-import { asOwner, foundOrganization, signUp } from '../../testing/people.ts';
+import { asOwner, foundOrganization, join, signUp } from '../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
 let app: TestApp;
@@ -8,7 +8,7 @@ let mails: TestMailServer;
 
 beforeAll(async () => {
   mails = await startMailServer();
-  app = await startTestApp({ SMTP_URL: mails.url, MAIL_FROM: 'holdfast@example.com' });
+  app = await startTestApp({ SMTP_URL: mails.url, MAIL_FROM: 'holdfast@example.com', ACCESS_TOKEN_TTL: '86400' });
 });
 afterAll(async () => {
   await app.close();
@@ -55,6 +55,42 @@ test('an organization that cannot be told keeps no other from being told', async
   await app.tasks.runNow('notifications').catch(() => undefined);
   await expect.poll(() => isTold('the one behind')).toBe(true);
 });
+
+test('addresses that belong to no member get a hundred mails a day, then owners and admins are told in their place', {
+  timeout: 60_000,
+}, async () => {
+  const owner = await signUp(app, 'in-charge@example.com');
+  const organizationId = await foundOrganization(app, owner);
+  const strangers = Array.from({ length: 33 }, (_, index) => `stranger-${index}@elsewhere.test`);
+  const helper = await signUp(app, 'Helper@example.com');
+  await join(app, organizationId, helper, 'viewer');
+  const body = { settings: { notifications: { emails: [...strangers, 'helper@example.com'] } } };
+  const as = { token: owner.token, organizationId };
+  expect((await app.request('PUT', '/api/v1/organizations/current', { ...as, body })).status).toBe(200);
+  const tell = async (subject: string) => {
+    app.clock.advance(6 * 60_000);
+    await trouble(organizationId, subject);
+    await app.tasks.runNow('notifications').catch(() => undefined);
+    const told = () => mails.received.filter(({ readable }) => readable.includes(subject)).flatMap(({ to }) => to);
+    await expect.poll(() => told().includes('helper@example.com'), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => waitingMails(organizationId), { timeout: 20_000 }).toBe(0);
+    return told();
+  };
+  for (const subject of ['first trouble', 'second trouble', 'third trouble']) {
+    const told = await tell(subject);
+    expect(told.toSorted()).toEqual([...strangers, 'helper@example.com'].toSorted());
+  }
+  expect((await tell('fourth trouble')).toSorted()).toEqual(['helper@example.com', 'in-charge@example.com']);
+  app.clock.advance(24 * 3_600_000);
+  expect(await tell('next day')).toHaveLength(34);
+});
+
+async function waitingMails(organizationId: string): Promise<number | null> {
+  return asOwner(app.databaseUrl, async (client) => {
+    const { rowCount } = await client.query('select from outgoing_mails where organization_id = $1', [organizationId]);
+    return rowCount;
+  });
+}
 
 test('what began shortly before an organization was deleted is told once it is recovered', {
   timeout: 60_000,

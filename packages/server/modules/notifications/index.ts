@@ -1,8 +1,9 @@
+import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs, hourMs, later, minuteMs, secondMs } from '../../platform/durations.ts';
 import { MailOutbox } from '../../platform/mail.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Module } from '../module.ts';
-import { recipientsOf } from '../organizations/index.ts';
+import { type Recipients, recipientsOf } from '../organizations/index.ts';
 import { troubleMail } from './trouble-mail.ts';
 import { type Trouble, troubleStore } from './trouble-store.ts';
 import { Troubles } from './troubles.ts';
@@ -13,6 +14,8 @@ export { massDeletionOf, missingBaseOf, Troubles } from './troubles.ts';
 const gatherMs = 20 * secondMs;
 /** After a mail the next one of an organization waits and gathers. */
 const pauseMs = 5 * minuteMs;
+/** To addresses that belong to no member: nobody has proven that they want mail in our name. */
+const outsideMailsPerDay = 100;
 const organizationsPerRun = 100;
 const troublesPerMail = 500;
 const keptDays = 90;
@@ -67,19 +70,36 @@ async function tellOrganization(platform: Platform, organizationId: string): Pro
       ended: found.filter(({ id, endedAt }) => endedAt !== null && told.has(id)),
     };
     const recipients = await recipientsOf(transaction, organizationId);
-    for (const email of recipients?.emails ?? []) {
-      const wanted = (list: readonly Trouble[]) => list.filter(({ kind }) => recipients?.events.includes(kind));
-      const chosen = { begun: wanted(news.begun), ended: wanted(news.ended) };
-      if (chosen.begun.length + chosen.ended.length === 0) continue;
+    const wanted = (list: readonly Trouble[]) => list.filter(({ kind }) => recipients?.events.includes(kind));
+    const chosen = { begun: wanted(news.begun), ended: wanted(news.ended) };
+    const [noted] = [...chosen.begun, ...chosen.ended];
+    if (recipients && noted) {
       // Who belongs to several organizations is led into this one.
-      const home = `${baseUrl()}/o/${recipients?.slug}`;
-      const mail = troubleMail(email, recipients?.organizationName ?? '', chosen, home);
-      await mails.post(transaction, organizationId, ids.next('evt'), mail);
+      const home = `${baseUrl()}/o/${recipients.slug}`;
+      for (const email of await listenersOf(transaction, organizationId, recipients, { noted, now })) {
+        const mail = troubleMail(email, recipients.organizationName, chosen, home);
+        await mails.post(transaction, organizationId, ids.next('evt'), mail);
+      }
     }
     const marked = found.map(({ id }) => id);
     if (news.begun.length + news.ended.length > 0) await troubleStore.markTold(transaction, marked, now);
     else await troubleStore.forget(transaction, marked);
   });
+}
+
+/** Where addresses of no member have had their mails of the day, owners and admins are told in their place. */
+async function listenersOf(
+  transaction: Transaction,
+  organizationId: string,
+  { emails, outside, admins }: Recipients,
+  { noted, now }: { noted: Trouble; now: Date },
+): Promise<string[]> {
+  if (outside.length === 0) return emails;
+  const sent = await troubleStore.mailsOutside(transaction, organizationId, later(now, -dayMs));
+  if (sent + outside.length > outsideMailsPerDay)
+    return [...new Set([...emails.filter((email) => !outside.includes(email)), ...admins])];
+  await troubleStore.noteMailsOutside(transaction, noted.id, outside.length);
+  return emails;
 }
 
 async function forgetOld({ database, clock }: Platform): Promise<void> {

@@ -17,6 +17,8 @@ export interface TroubleWords {
   page: string;
   /** Minutes count: it waits for no other mail. */
   isUrgent?: boolean;
+  /** Mails to addresses of no member that were sent when it was told, noted at one of those that were told together. */
+  mailsOutside?: number;
 }
 
 /** Something that goes wrong, from when it began until it is over. */

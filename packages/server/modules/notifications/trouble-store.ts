@@ -127,6 +127,24 @@ export const troubleStore = {
     );
   },
 
+  /** How many mails to addresses of no member have told of troubles since then, or a few more. */
+  async mailsOutside({ client }: Transaction, organizationId: string, since: Date): Promise<number> {
+    const { rows } = await client.query<{ mails: string }>(
+      `select coalesce(sum((words->>'mailsOutside')::int), 0) as mails from troubles
+        where organization_id = $1 and greatest(begin_told_at, end_told_at) > $2`,
+      [organizationId, since],
+    );
+    return Number(rows[0]?.mails);
+  },
+
+  async noteMailsOutside({ client }: Transaction, id: string, mails: number): Promise<void> {
+    await client.query(
+      `update troubles set words = jsonb_set(words, '{mailsOutside}', to_jsonb(coalesce((words->>'mailsOutside')::int, 0) + $2::int))
+        where id = $1`,
+      [id, mails],
+    );
+  },
+
   /** Over before anybody was told: nothing to say. */
   async forget({ client }: Transaction, ids: readonly string[]): Promise<void> {
     await client.query('delete from troubles where id = any($1) and ended_at is not null and begin_told_at is null', [

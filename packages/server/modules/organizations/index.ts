@@ -20,7 +20,13 @@ export type { PurgeHook, Rewrap } from './context.ts';
 export { isInvited } from './invitations/invitation-store.ts';
 export { withdrawnKeys, withdrawnKeysSql } from './keys/key-store.ts';
 export { type OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
-export { activeOrganization, defaultStorage, recipientsOf, roleUnderLock } from './organization-queries.ts';
+export {
+  activeOrganization,
+  defaultStorage,
+  type Recipients,
+  recipientsOf,
+  roleUnderLock,
+} from './organization-queries.ts';
 export {
   activeIdsAfter,
   activeOrganizations,

@@ -1,6 +1,6 @@
 import { notificationEvents, type Role } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
-import { emailsOfAdmins, findMember } from './members/member-store.ts';
+import { addressesOutside, emailsOfAdmins, findMember } from './members/member-store.ts';
 import { findOrganization, lockOrganization } from './organization-store.ts';
 
 /** What other modules ask about organizations. */
@@ -25,10 +25,14 @@ export const defaultStorage = {
     (await findOrganization(transaction, organizationId))?.defaultStorageId ?? null,
 };
 
-interface Recipients {
+export interface Recipients {
   organizationName: string;
   slug: string;
   emails: string[];
+  /** Those of them that belong to no member: nobody has proven that they want these mails. */
+  outside: readonly string[];
+  /** Owners and admins, whoever is told. */
+  admins: readonly string[];
   events: readonly string[];
 }
 
@@ -37,9 +41,10 @@ export async function recipientsOf(transaction: Transaction, organizationId: str
   const row = await findOrganization(transaction, organizationId);
   if (!row) return undefined;
   const organization = { organizationName: row.name, slug: row.slug };
-  if (row.notifications) return { ...organization, ...row.notifications };
-  const emails = await emailsOfAdmins(transaction, organizationId);
-  return { ...organization, emails, events: notificationEvents };
+  const admins = await emailsOfAdmins(transaction, organizationId);
+  if (!row.notifications) return { ...organization, emails: admins, outside: [], admins, events: notificationEvents };
+  const outside = await addressesOutside(transaction, organizationId, row.notifications.emails);
+  return { ...organization, ...row.notifications, outside, admins };
 }
 
 /** What a job needs to know of the organization it works for; undefined while it is deleted. */

@@ -63,6 +63,30 @@ export async function emailsOfAdmins({ orm }: Transaction, organizationId: strin
   return rows.map(({ email }) => email);
 }
 
+/** Those of the addresses that belong to no member. */
+export async function addressesOutside(
+  { orm }: Transaction,
+  organizationId: string,
+  addresses: readonly string[],
+): Promise<string[]> {
+  const address = sql<string>`lower(${users.email})`;
+  const rows = await orm
+    .select({ address })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(
+      and(
+        eq(memberships.organizationId, organizationId),
+        inArray(
+          address,
+          addresses.map((one) => one.toLowerCase()),
+        ),
+      ),
+    );
+  const known = new Set(rows.map((row) => row.address));
+  return addresses.filter((one) => !known.has(one.toLowerCase()));
+}
+
 export async function findOwner({ orm }: Transaction, organizationId: string): Promise<MemberRow> {
   const [row] = await orm
     .select(columns)
