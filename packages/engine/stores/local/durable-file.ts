@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
-import { link, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { EngineError } from '../../ports/index.ts';
 
@@ -13,7 +13,7 @@ export function errorCode(error: unknown): string {
 
 /** A rename or a new name survives a power cut only when its folder was flushed too. */
 async function flushFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY);
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     await folder.sync();
   } catch (error) {
@@ -28,18 +28,18 @@ async function flushFolder(path: string): Promise<void> {
  * Makes the folder and its parents below the root, flushing each parent that gained an entry. Never the root itself: one that
  * vanished under an open store is a disk that was unmounted, and what is written then is not where anybody looks for it.
  */
-export async function makeFolders(root: string, folder: string): Promise<void> {
+async function makeFolders(root: string, folder: string): Promise<void> {
   if (folder === root) return;
-  try {
-    await mkdir(folder);
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST' && (await stat(folder)).isDirectory()) return;
-    if (errorCode(error) !== 'ENOENT') throw error;
-    if (dirname(folder) === root) throw folderGone(root, error);
-    await makeFolders(root, dirname(folder));
-    return makeFolders(root, folder);
-  }
-  await flushFolder(dirname(folder));
+  await withFolderMade(root, dirname(folder), async (parent) => {
+    const path = join(parent, basename(folder));
+    try {
+      await mkdir(path);
+    } catch (error) {
+      if (errorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return;
+      throw error;
+    }
+    await flushFolder(parent);
+  });
 }
 
 function folderGone(root: string, cause: unknown): EngineError {
@@ -88,25 +88,27 @@ export async function withFolder<Result>(
 
 const hasNamesOfOpenFiles = process.platform === 'linux' && existsSync('/proc/self/fd');
 
-/** Removes what processes that died left under construction. */
+/** Removes what processes that died left under construction. Where that folder leads out of the store, nothing is. */
 export async function sweepTemporary(root: string, olderThan: Date): Promise<void> {
-  const folder = join(root, temporaryFolder);
-  for (const name of await readdir(folder).catch(() => [])) {
-    const stats = await stat(join(folder, name)).catch(() => undefined);
-    if (stats && stats.mtime < olderThan) await unlink(join(folder, name)).catch(() => {});
-  }
+  const sweep = async (folder: string) => {
+    for (const name of await readdir(folder)) {
+      const stats = await lstat(join(folder, name)).catch(() => undefined);
+      if (stats && stats.mtime < olderThan) await unlink(join(folder, name)).catch(() => {});
+    }
+  };
+  await withFolder(root, join(root, temporaryFolder), sweep).catch(() => {});
 }
 
-/** The folder of files under construction, for as long as the work lasts. */
-export async function withTemporaryFolder<Result>(
+/** The same for a folder that is made when it is not there. */
+export async function withFolderMade<Result>(
   root: string,
+  folder: string,
   use: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = join(root, temporaryFolder);
   try {
     return await withFolder(root, folder, use);
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT' || folder === root) throw error;
     await makeFolders(root, folder);
     return await withFolder(root, folder, use);
   }

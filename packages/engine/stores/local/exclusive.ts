@@ -3,17 +3,15 @@ import { open, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AttemptError } from '../attempt.ts';
-import { errorCode, makeFolders, temporaryFolder } from './durable-file.ts';
+import { errorCode } from './durable-file.ts';
 
 const waitMsMax = 20_000;
 /** A holder needs milliseconds; one that was watched for this long without a change died. */
 const staleMs = 5000;
 
-/** Runs one at a time per key, across all processes that share the folder. */
-export async function exclusively<Result>(root: string, key: string, run: () => Promise<Result>): Promise<Result> {
-  const name = `${createHash('sha256').update(key).digest('hex')}.lock`;
-  const path = join(root, temporaryFolder, name);
-  await makeFolders(root, join(root, temporaryFolder));
+/** Runs one at a time per key, across all processes that share the folder of files under construction. */
+export async function exclusively<Result>(folder: string, key: string, run: () => Promise<Result>): Promise<Result> {
+  const path = join(folder, `${createHash('sha256').update(key).digest('hex')}.lock`);
   await acquire(path, key);
   try {
     return await run();

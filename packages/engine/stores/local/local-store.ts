@@ -13,12 +13,11 @@ import { withRetries } from '../with-retries.ts';
 import {
   assertInside,
   errorCode,
-  makeFolders,
   publish,
   sweepTemporary,
   temporaryFolder,
   withFolder,
-  withTemporaryFolder,
+  withFolderMade,
   writeTemporary,
 } from './durable-file.ts';
 import { exclusively } from './exclusive.ts';
@@ -191,7 +190,7 @@ async function putFile(put: Put): Promise<BlobInfo> {
   throwIfCancelled(options?.signal);
   if (options?.lock) throw cannotLock();
   await assertInside(root, dirname(path));
-  await withTemporaryFolder(root, (folder) => writeAndPublish(folder, put));
+  await withFolderMade(root, join(root, temporaryFolder), (folder) => writeAndPublish(folder, put));
   // Another writer may have replaced the file already; what was written here was whole when it was published.
   const info = await infoOf(root, key, path);
   if (!info) throw new AttemptError('STORAGE_UPLOAD_ERROR', `The file of ${key} disappeared.`, { retry: true });
@@ -204,14 +203,13 @@ async function writeAndPublish(temporaryPlace: string, put: Put): Promise<void> 
   const temporary = await writeTemporary(temporaryPlace, bytes);
   try {
     throwIfCancelled(options?.signal);
-    await makeFolders(root, dirname(path));
-    await withFolder(root, dirname(path), async (folder) => {
+    await withFolderMade(root, dirname(path), async (folder) => {
       const place = join(folder, basename(path));
       const expected = options?.ifMatch;
       if (options?.ifAbsent) await publishNew(location, key, temporary, place);
       else if (expected === undefined) await publish(temporary, place, false);
       else
-        await exclusively(root, key, async () => {
+        await exclusively(temporaryPlace, key, async () => {
           if ((await infoOf(root, key, path))?.etag !== expected) throw conflict(location, key);
           await publish(temporary, place, false);
         });
@@ -237,8 +235,9 @@ async function publishNew(location: string, key: string, temporary: string, path
 
 async function infoOf(root: string, key: string, path: string): Promise<BlobInfo | undefined> {
   try {
-    await assertInside(root, dirname(path));
-    const stats = await lstat(path, { bigint: true });
+    const stats = await withFolder(root, dirname(path), (folder) =>
+      lstat(join(folder, basename(path)), { bigint: true }),
+    );
     return stats.isFile() ? describe(key, stats) : undefined;
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
@@ -252,6 +251,9 @@ function describe(key: string, stats: BigIntStats): BlobInfo {
   return { key, size: Number(stats.size), etag, modifiedAt: stats.mtime };
 }
 
+/** A pipe that somebody put there has no end: to wait for it would take a thread that all files of the process share. */
+const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 async function reading<Result>(
   root: string,
   location: string,
@@ -262,9 +264,7 @@ async function reading<Result>(
 ): Promise<Result> {
   throwIfCancelled(signal);
   return translated(location, key, async () => {
-    const file = await withFolder(root, dirname(path), (folder) =>
-      open(join(folder, basename(path)), constants.O_RDONLY | constants.O_NOFOLLOW),
-    );
+    const file = await withFolder(root, dirname(path), (folder) => open(join(folder, basename(path)), readOnly));
     try {
       const stats = await file.stat({ bigint: true });
       if (!stats.isFile()) throw notFound(location, key);

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assertInside, errorCode, temporaryFolder } from './durable-file.ts';
+import { assertInside, errorCode, temporaryFolder, withFolder } from './durable-file.ts';
 
 /** Keys below the root that start with the prefix, ascending by bytes, behind `after`; one folder in memory at a time. */
 export async function* walk(root: string, prefix: string, after: string): AsyncGenerator<string> {
@@ -23,7 +23,7 @@ async function* walkFolder(root: string, folder: string, prefix: string, after: 
 /** Folders end in a slash, which also puts them where their keys belong in the order of bytes. */
 async function namesIn(root: string, folder: string): Promise<string[]> {
   try {
-    const entries = await readdir(join(root, folder), { withFileTypes: true });
+    const entries = await withFolder(root, join(root, folder), (place) => readdir(place, { withFileTypes: true }));
     return entries
       .filter((entry) => (entry.isFile() || entry.isDirectory()) && !(folder === '' && entry.name === temporaryFolder))
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
