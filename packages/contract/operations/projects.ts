@@ -90,7 +90,15 @@ export const updateProject = operation({
   body: updateProjectRequest,
   success: ok(project),
   etag: true,
-  errors: ['PROJECT_NOT_FOUND', 'RESOURCE_IN_USE', 'LIMIT_REACHED', 'CONFLICT', 'DECRYPTION_ERROR'],
+  errors: [
+    'PROJECT_NOT_FOUND',
+    'RESOURCE_IN_USE',
+    'LIMIT_REACHED',
+    'CONFLICT',
+    'DECRYPTION_ERROR',
+    'STORAGE_UNAVAILABLE',
+    'STORAGE_PERMISSION_DENIED',
+  ],
 });
 
 export const deleteProject = operation({

@@ -166,11 +166,10 @@ async function copyDestinations(
     const copy = await copyDestination(context.platform, transaction, row, toOrganizationId);
     copied.set(row.id, copy.id);
     if (row.type !== 'local') continue;
-    await context.stores.shareFiles(
-      row,
-      copy,
-      rows.map(({ id }) => backupPrefix(id)),
-    );
+    const prefixes = rows.map(({ id }) => backupPrefix(id));
+    await context.stores.shareFiles(row, copy, prefixes).catch((error: unknown) => {
+      throw toProblem(error);
+    });
     // A folder works at once. A bucket gets the keys with its credentials; those of the former organization stay in it till then.
     await enqueueKeyCopy(context.platform.queue, transaction, toOrganizationId, copy.id);
   }

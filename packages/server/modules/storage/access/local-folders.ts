@@ -1,5 +1,6 @@
-import { copyFile, link, mkdir, readdir } from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, realpath } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
+import { EngineError } from '@holdfast/engine';
 import { invalid } from '../../../platform/problem.ts';
 
 /** Names of the service's own files. Below an organization's folder they would do no harm, but nobody means that. */
@@ -29,8 +30,13 @@ function isInside(own: string, folder: string): boolean {
   return !isAbsolute(inside) && inside.split(/[\\/]/)[0] !== '..';
 }
 
-/** Gives every file of a folder a second name in another. Stored files are replaced, never changed, so both stay whole. */
+/**
+ * Gives every file of a folder a second name in another. Stored files are replaced, never changed, so both stay whole. The
+ * folder is named without links; where one has come into its way, nothing behind it is touched.
+ */
 export async function linkFiles(from: string, to: string): Promise<void> {
+  if ((await realpathIfThere(from)) !== from)
+    throw new EngineError('STORAGE_PERMISSION_DENIED', 'A link leads out of the folder that this store may use.');
   const entries = await readdir(from, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
@@ -41,6 +47,13 @@ export async function linkFiles(from: string, to: string): Promise<void> {
     if (entry.isDirectory()) await linkFiles(source, target);
     else if (entry.isFile()) await link(source, target).catch((error: unknown) => copyInstead(error, source, target));
   }
+}
+
+async function realpathIfThere(path: string): Promise<string> {
+  return realpath(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return path;
+    throw error;
+  });
 }
 
 async function copyInstead(error: unknown, source: string, target: string): Promise<void> {

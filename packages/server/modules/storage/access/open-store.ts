@@ -1,5 +1,6 @@
+import { realpath } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import {
   createGcsStore,
   createLocalStore,
@@ -189,8 +190,8 @@ export class StoreOpener {
   /** What lies under these prefixes in one local folder lies in the other too, whoever's they are. */
   async shareFiles(from: OpenableDestination, to: OpenableDestination, prefixes: readonly string[]): Promise<void> {
     for (const destination of [from, to]) await (await this.#openFolder(destination)).close();
-    const [source, target] = [this.#folderOf(from), this.#folderOf(to)];
-    for (const prefix of prefixes) await linkFiles(join(source, prefix), join(target, prefix));
+    const [source, target] = [await realpath(this.#folderOf(from)), this.#folderOf(to)];
+    for (const prefix of prefixes) await linkFiles(resolve(source, prefix), join(target, prefix));
   }
 
   #folderOf({ organizationId, path }: OpenableDestination): string {
