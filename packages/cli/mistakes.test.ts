@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { untilEnded } from '../server/testing/protected-project.ts';
+import { addMember } from '../server/testing/team.ts';
 import { createProgram } from './program.ts';
 import { apiKey, app, backUp, firestore, folder, holdfast, type Outcome, shop, useService } from './testing.ts';
 
@@ -247,4 +248,22 @@ test('afterwards it says how many went', async () => {
   const { backups } = (await holdfast('backup', 'list', '--limit', '200', '--json')).json;
   const removed = await holdfast('project', 'remove', shop.projectId, '--delete-backups', '--yes');
   expect(removed.out, removed.error).toBe(`The project is disconnected; ${backups.length} backups are deleted.\n`);
+});
+
+// The last of the file: the owner is an admin after it.
+test('an organization is not handed over without a yes: whoever gives it cannot take it back', async () => {
+  const { id, email } = await addMember(app, shop.organizationId, 'admin');
+  const handOver = ['member', 'role', email, 'owner'];
+  const roleNow = async () => {
+    const { members } = (await holdfast('member', 'list', '--json')).json;
+    return members.find(({ userId }: Record<string, string>) => userId === id)?.role;
+  };
+  const refused = await holdfast(...handOver);
+  expect(refused, refused.out).toMatchObject({ code: 2, out: '' });
+  expect(refused.error).toMatch(new RegExp(`Make ${email} the owner\\? .*nothing was done\\.\nSay yes with --yes`));
+  expect(await atTerminal('n', ...handOver)).toMatchObject({ code: 130, out: '' });
+  expect(await roleNow()).toBe('admin');
+  expect((await holdfast('member', 'role', email, 'member')).out).toBe(`${email} is member now.\n`);
+  expect(await atTerminal('y', ...handOver)).toMatchObject({ code: 0, out: `${email} is owner now.\n` });
+  expect(await roleNow()).toBe('owner');
 });

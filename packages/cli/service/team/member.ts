@@ -51,13 +51,19 @@ function inviteCommand(): Command {
 }
 
 function roleCommand(): Command {
-  return serviceCommand('role', 'change what a person may do; a new owner makes the old one an admin')
+  return withYes(serviceCommand('role', 'change what a person may do; a new owner makes the old one an admin'))
     .argument(...memberArgument)
     .addArgument(new Argument('<role>').choices(roles))
     .action(
-      async (reference: string, role: Role, options: ServiceOptions) =>
+      async (reference: string, role: Role, options: ServiceOptions & ConfirmOptions) =>
         await withService(options, async ({ client }) => {
           const userId = await memberIdOf(client, reference);
+          // Of all roles this one alone cannot be taken back by whoever gave it.
+          if (role === 'owner')
+            await confirm(
+              `Make ${reference} the owner? You become an admin, and only the new owner can give it back.`,
+              options,
+            );
           const updated = await client.updateMember({ params: { userId }, body: { role } });
           if (options.json) printJson(updated);
           else printLine(`${reference} is ${updated.role} now.`);
