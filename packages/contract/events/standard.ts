@@ -173,7 +173,11 @@ export const standardMetadata = z
       ),
     attempt: integer({ min: 1, max: 1000 }).describe('The attempt of this delivery.'),
     deliveryId: identifier('dlv').describe('The same on every attempt; tells duplicates.'),
-    maxAttempts: integer({ min: 1, max: 5 }).optional().describe('On `*.failed` events.'),
+    maxAttempts: integer({ min: 1, max: 5 })
+      .optional()
+      .describe(
+        'On `*.failed` events: how many attempts a delivery gets by itself. One that somebody asked for counts on: `attempt` may be larger.',
+      ),
     willRetry: z
       .boolean()
       .optional()

@@ -80,6 +80,19 @@ describe('the log', () => {
     expect(attempts.map((attempt: { statusCode: number }) => attempt.statusCode)).toEqual([500, 204]);
   });
 
+  test('a retry by hand counts on beyond the attempts that a delivery gets by itself, and says that none follows', async () => {
+    const path = freshPath();
+    house.receiver.answer(path, (_request, response) => response.writeHead(500).end());
+    const { id } = await house.create(path, { retryEnabled: false, events: ['backup.failed'] });
+    await house.emit('backup.failed', failed);
+    const first = only(await house.deliveries(id, ([delivery]) => delivery?.status === 'failed'));
+    await house.call('POST', `/webhooks/${id}/deliveries/${first.id}/retry`);
+    const second = only(await house.deliveries(id, ([delivery]) => delivery?.attempts === 2));
+    expect(second).toMatchObject({ status: 'failed', nextAttemptAt: null });
+    const told = house.receiver.to(path).map((request) => JSON.parse(request.body).metadata);
+    expect(told).toMatchObject([1, 2].map((attempt) => ({ attempt, maxAttempts: 1, willRetry: false })));
+  });
+
   test('recovering sends again what failed since then, and nothing else', async () => {
     const path = freshPath();
     house.receiver.answer(path, (_request, response) => response.writeHead(500).end());

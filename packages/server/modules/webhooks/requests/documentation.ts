@@ -64,7 +64,8 @@ before the old one signs in \`…-Previous-2\`, and so on, up to 20. A secret th
 - Any 2xx within \`timeout\` (1–60 s, default 30 s, the whole answer included) is success. Redirects are failures and are not followed. \`410\`
   disables the webhook, as the answer to a test too. \`Retry-After\` makes the next attempt later, never earlier, and by two hours at most.
 - \`metadata.trigger\` and \`metadata.scheduleId\` (null when no schedule asked) are in every backup event, in \`schedule.triggered\` and in \`schedule.failed\`.
-- \`metadata.attempt\` counts attempts. Events named \`*.failed\` also say \`maxAttempts\` and \`willRetry\`: whether another attempt follows if this one fails.
+- \`metadata.attempt\` counts attempts, those that somebody asks for by hand as well. Events named \`*.failed\` also say \`maxAttempts\`, how many a delivery gets by itself, and \`willRetry\`:
+  whether another attempt follows by itself if this one fails. After five failures and a retry by hand they say \`attempt: 6\`, \`maxAttempts: 5\` and \`willRetry: false\`.
 - \`retryEnabled: false\` means one attempt. While a webhook is disabled it gets nothing, and what happened meanwhile is not sent later; a retry
   that falls due then ends as failed.
 - Of a deleted organization, what happened before is still told; retries, except of \`organization.deleted\` itself, wait until it is recovered.
