@@ -209,6 +209,11 @@ describe('a start', () => {
         /^Port 0 on 192\.0\.2\.1 cannot be used: this machine has no such address/,
       ],
       [
+        'an address that is none',
+        { HOST: '300.1.1.1' },
+        /^Port 0 on 300\.1\.1\.1 cannot be used: the name in HOST is not known/,
+      ],
+      [
         'a data folder that is a file',
         { HOLDFAST_DATA: file, MASTER_KEY: '' },
         /^The data folder \S+ cannot be used: it is no folder\. Set HOLDFAST_DATA/,

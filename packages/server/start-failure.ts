@@ -2,7 +2,7 @@ import { type Config, ConfigurationError } from './config.ts';
 import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
 import { StartFailure } from './platform/start-failure.ts';
 
-type SystemError = NodeJS.ErrnoException & { address?: string; port?: number };
+type SystemError = NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string };
 
 /** How a start that failed is told: a sentence for what an operator can mend, everything known for what nobody foresaw. */
 export function describeStartFailure(error: unknown, config: Config | undefined): string {
@@ -13,7 +13,8 @@ export function describeStartFailure(error: unknown, config: Config | undefined)
 }
 
 function sentenceOf(error: SystemError, config: Config): string | undefined {
-  if (error.syscall === 'listen' || error.syscall === 'bind') return listenSentence(error, config);
+  if (error.syscall === 'listen' || error.syscall === 'bind' || isNameToListenOn(error, config))
+    return listenSentence(error, config);
   if (config.DATABASE_URL) {
     const sentence = databaseSentence(error, config.DATABASE_APP_URL ?? config.DATABASE_URL);
     if (sentence !== undefined) return sentence;
@@ -23,12 +24,19 @@ function sentenceOf(error: SystemError, config: Config): string | undefined {
   return undefined;
 }
 
+/** The names of HOST and of the database are looked up in the same way; the error tells which of them it was. */
+function isNameToListenOn({ syscall, hostname }: SystemError, { HOST, DATABASE_URL }: Config): boolean {
+  if (syscall !== 'getaddrinfo' || hostname !== HOST) return false;
+  return DATABASE_URL === undefined || new URL(DATABASE_URL).hostname !== HOST;
+}
+
 function listenSentence({ code }: SystemError, { HOST, PORT }: Config): string {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'is in use by another program. Stop it, or set PORT to another one.',
     EACCES: 'may not be used by this user. Set PORT to one above 1023, or let a proxy listen there.',
     EADDRNOTAVAIL: 'cannot be used: this machine has no such address. Set HOST to one that it has.',
     ENOTFOUND: 'cannot be used: the name in HOST is not known.',
+    EAI_AGAIN: 'cannot be used: the name in HOST is not known, or nobody answers who knows it.',
   };
   return `Port ${PORT} on ${HOST} ${reasons[code ?? ''] ?? `cannot be used (${code}).`}`;
 }

@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { installationSecretPurpose, openInstallationSecret } from '../secrets/installation-secret.ts';
 import type { Keyring } from '../secrets/keyring.ts';
+import { StartFailure } from '../start-failure.ts';
 import { hasLostRoles, restorePolicies } from './lost-policies.ts';
 import { drizzle, migrate } from './orm.ts';
 import { queueGrants, queueRole } from './queue-grants.ts';
@@ -138,7 +139,8 @@ async function writeFingerprints(client: pg.Client, { structure, whole }: Finger
 
 async function requireVersion(client: pg.Client): Promise<void> {
   const { rows } = await client.query('show server_version_num');
-  if (Number(rows[0].server_version_num) < oldestVersion) throw new Error('Holdfast needs PostgreSQL 14 or newer.');
+  if (Number(rows[0].server_version_num) < oldestVersion)
+    throw new StartFailure('DATABASE_URL: Holdfast needs PostgreSQL 14 or newer.');
 }
 
 /** Roles belong to the whole server, so another database's start may make them at the same moment. */
@@ -151,7 +153,7 @@ async function ensureRole(client: pg.Client, role: string, attributes: string): 
   if (rowCount) return;
   await client.query(`create role ${pg.escapeIdentifier(role)} ${attributes}`).catch((error: pg.DatabaseError) => {
     if (error.code === '42501') {
-      throw new Error(
+      throw new StartFailure(
         'The role in DATABASE_URL may not create roles. Grant it CREATEROLE, or create the roles as docs/operations.md says and set DATABASE_APP_URL.',
         { cause: error },
       );

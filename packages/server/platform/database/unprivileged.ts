@@ -1,5 +1,6 @@
 import { cp, mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { StartFailure } from '../start-failure.ts';
 
 /** An operating-system user without rights, because PostgreSQL refuses to run as root. */
 export interface UnprivilegedUser {
@@ -18,8 +19,8 @@ export async function unprivilegedUser(): Promise<UnprivilegedUser | undefined> 
     .map((name) => entries.find((fields) => fields[0] === name))
     .find((fields) => fields);
   if (!entry)
-    throw new Error(
-      'PostgreSQL does not run as root, and this system has neither a user "postgres" nor "nobody" to run it as',
+    throw new StartFailure(
+      'PostgreSQL does not run as root, and this system has neither a user "postgres" nor "nobody" to run it as. Start as another user, or set DATABASE_URL.',
     );
   return { uid: Number(entry[2]), gid: Number(entry[3]) };
 }
