@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 
 /** Every script of package.json that is a program of ours, as people call it. */
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -53,6 +53,26 @@ describe.each(names)('npm run %s', (name) => {
     expect(await readdir(folder)).toEqual([]);
   });
 });
+
+test.each(['rotate-master-key', 'rotate-signing-key'])(
+  'npm run %s where there is no Holdfast says so, and makes none',
+  async (name) => {
+    // The runner of the tests has one of its own.
+    vi.stubEnv('BASE_URL', '');
+    const nowhere = await run(name);
+    expect(nowhere).toMatchObject({ status: 1, output: '' });
+    expect(nowhere.errors).toMatch(
+      /^DATABASE_URL is not set, and the data folder \S+ holds no database: .* --env-file FILE/,
+    );
+    expect(await readdir(folder)).toEqual([]);
+    const empty = Object.assign(new URL(inject('templateUrl')), { pathname: '/postgres' });
+    vi.stubEnv('DATABASE_URL', empty.href);
+    const elsewhere = await run(name).finally(() => vi.unstubAllEnvs());
+    expect(elsewhere).toMatchObject({ status: 1, output: '' });
+    expect(elsewhere.errors).toMatch(/^The database postgres at \S+ holds no Holdfast\. .* --env-file FILE/);
+    expect(await readdir(folder)).toEqual([]);
+  },
+);
 
 test('a number that is none is told', async () => {
   for (const [name, option] of [

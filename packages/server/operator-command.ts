@@ -1,5 +1,6 @@
 import { type Config, loadConfig } from './config.ts';
 import { loadEnvironmentFile } from './environment-file.ts';
+import { requireInstallation } from './installation.ts';
 import { readCommand } from './platform/command-options.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { environmentFileOption } from './start-options.ts';
@@ -15,6 +16,7 @@ export async function runOperatorCommand(
   try {
     loadEnvironmentFile(values['env-file']);
     config = loadConfig({ LOG_LEVEL: 'warn', ...process.env });
+    await requireInstallation(config);
     await work(config);
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error, config)}\n`);
