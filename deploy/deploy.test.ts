@@ -81,3 +81,13 @@ test.skipIf(!has('systemd-analyze', '--version'))('systemd understands the unit 
     .filter((line) => line.includes('holdfast') && !line.includes('is not executable'));
   expect(complaints).toEqual([]);
 });
+
+test('each role of the unit is told a port of its own: on one machine a second one could not listen', () => {
+  const unit = read('deploy/systemd/holdfast@.service');
+  const roles = [...(/enable --now (.+)/.exec(unit)?.[1] ?? '').matchAll(/holdfast@(\w+)/g)].map(([, role]) => role);
+  expect(roles).toEqual(['api', 'scheduler', 'worker']);
+  const ports = roles
+    .slice(1)
+    .map((role) => new RegExp(`PORT=(\\d+) into /etc/holdfast/${role}\\.env`).exec(unit)?.[1]);
+  expect(new Set(['8787', ...ports])).toEqual(new Set(['8787', '8788', '8789']));
+});

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { shellBlocks } from '../../server/testing/documentation.ts';
+import { readDocument, shellBlocks } from '../../server/testing/documentation.ts';
 import { testMasterKey } from '../../server/testing/test-app.ts';
 import { createTestDatabase } from '../../server/testing/test-database.ts';
 
@@ -89,7 +90,41 @@ test('docs/keys.md replaces the master key in the data folder', async () => {
   await database.drop();
 });
 
-test('docs/identity.md replaces the key that signs', async () => {
+test('docs/keys.md replaces a master key that the operator keeps, step by step, and each step starts', {
+  timeout: 240_000,
+}, async () => {
+  const page = readDocument('docs/keys.md');
+  const [command = ''] = /npm run rotate-master-key -- [^`]+/.exec(page) ?? [];
+  const database = await createTestDatabase();
+  const newKey = randomBytes(32).toString('base64');
+  const settle = (key: string, previous: string) =>
+    writeFile(
+      join(folder, 'holdfast.env'),
+      `DATABASE_URL=${database.url}\nMASTER_KEY=${key}\nMASTER_KEYS_PREVIOUS=${previous}\nPORT=0\nSHUTDOWN_GRACE_SECONDS=1\n`,
+    );
+  const isStarted = async () => {
+    const { said } = await run('npm start -- --env-file holdfast.env', {}, /is running at|refused|sealed under/);
+    return /is running at/.test(said) ? true : said;
+  };
+  await settle(testMasterKey, '');
+  expect(await isStarted()).toBe(true);
+  for (const [key, previous] of [
+    [testMasterKey, newKey],
+    [newKey, testMasterKey],
+  ] as const) {
+    await settle(key, previous);
+    expect(await isStarted(), page).toBe(true);
+  }
+  const { code, said } = await run(command, {});
+  expect([code, said]).toEqual([0, expect.stringContaining('Nothing here needs the old key any more')]);
+  await settle(newKey, '');
+  expect(await isStarted()).toBe(true);
+  await settle(testMasterKey, '');
+  expect(await isStarted()).toContain('was sealed under another master key');
+  await database.drop();
+});
+
+test('docs/identity.md replaces the key that signs', { timeout: 120_000 }, async () => {
   const database = await createTestDatabase();
   const env = { DATABASE_URL: database.url, MASTER_KEY: testMasterKey, HOLDFAST_DATA: join(folder, 'data') };
   const [line] = lines('docs/identity.md') as [string];

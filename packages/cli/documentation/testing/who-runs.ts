@@ -35,7 +35,7 @@ export const blocksNotRun: Readonly<Record<string, string>> = {
 /** Which test runs what a sentence names. Commands of `holdfast` itself are in blocks. */
 export const sentencesRunBy: readonly (readonly [RegExp, string])[] = [
   [/^npm (install|test|start|run demo -- --once|start -- --env-file holdfast\.env)$/, trials],
-  [/^npm run (config|dev|rotate-master-key)$/, pages],
+  [/^npm run (config|dev|rotate-master-key( -- --env-file holdfast\.env)?)$/, pages],
   [/^npx vite packages\/web$/, pages],
   [/^npx node packages\/sandbox\/(firestore|google|s3|gcs)\/main\.ts$/, pages],
   [/^npx node packages\/sandbox\/firestore\/bench\/run-query\.ts /, pages],
