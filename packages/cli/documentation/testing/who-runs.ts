@@ -41,6 +41,7 @@ export const sentencesRunBy: readonly (readonly [RegExp, string])[] = [
   [/^npx node packages\/sandbox\/firestore\/bench\/run-query\.ts /, pages],
   [/^npx holdfast( |$)/, trials],
   [/^holdfast local export$/, secondReader],
+  [/^node check-audit-log\.mjs /, 'packages/server/modules/audit/check-export.test.ts'],
   [/^node check-report\.mjs /, 'packages/server/modules/restores/drills/drills.test.ts'],
   [/^promtool test rules$/, 'packages/server/modules/overview/metrics/metrics.test.ts'],
 ];
