@@ -43,7 +43,13 @@ test('compose starts PostgreSQL, an api, two workers, a scheduler and a store, e
     expect(service.read_only).toBe(true);
     expect(service.environment?.DATABASE_URL).toContain('@postgres:5432');
     expect(service.environment?.MASTER_KEY).toBe(`\${MASTER_KEY:?is needed}`);
+    // What the example of a first installation has to be filled in, each process of it can be given.
+    for (const [, name = ''] of read('docs/holdfast.env.example').matchAll(/^(\w+)=/gm))
+      expect(Object.keys(service.environment ?? {}), name).toContain(name);
+    expect(service.environment?.MASTER_KEYS_PREVIOUS).toBeDefined();
   }
+  const command = / api (packages\/server\/\S+)/.exec(read('compose.yaml'))?.[1] ?? '';
+  expect(existsSync(`${root}/${command}`), command).toBe(true);
 });
 
 test("the chart's values keep to their schema, which refuses what would go wrong", () => {
