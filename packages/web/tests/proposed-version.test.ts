@@ -61,6 +61,15 @@ describe.skipIf(!hasChromium)('the version that a document page proposes', () =>
     expect(await proposal()).toEqual(['good']);
   });
 
+  test('is the one before the accident, though a restore of everything brought that very one back before', async () => {
+    await write('newer');
+    const backupId = await shop.backUp('incremental');
+    // It stands there already, and is in the safety backup of a restore that changes nothing of it.
+    await restore({ backupId });
+    await write('worse');
+    expect(await proposal()).toEqual(['newer', 'worse']);
+  });
+
   test('is no invitation where it holds what stands there already', async () => {
     const { page } = owner;
     await shop.documents.doc('bikes/only').set({ gear: 'only' });

@@ -39,8 +39,10 @@ export function proposedVersion(versions: readonly Version[], known: Known): Ver
     const version = versions[place];
     if (!version) return same ?? versions.slice(1).find(isThere) ?? versions.find(isThere);
     const undone = undoneBy(version);
-    if (undone) {
-      place = Math.max(place + 1, placeOf(versions, undone));
+    const broughtBack = undone ? placeOf(versions, undone) : place;
+    // A restore that brought back this very version has undone nothing of it.
+    if (broughtBack !== place) {
+      place = Math.max(place + 1, broughtBack);
       continue;
     }
     if (isThere(version)) {
