@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ticksOf } from '../app/components/line/ticks.ts';
 import { lineOfNames, namesOfLine } from '../app/format/names.ts';
 import { momentIn } from '../app/format/times.ts';
-import { changedPart, diffRows } from '../app/format/values.ts';
+import { changedPart, diffRows, hintOf, rowsOf, typeOf } from '../app/format/values.ts';
 import { collectionsBelow } from '../app/pages/browse/collections-below.ts';
 import { reachOf } from '../app/pages/time/reachable.ts';
 
@@ -19,6 +19,25 @@ test('a field called as something that every object has was not there before it 
     ['constructor', undefined, 'added'],
     ['toString', undefined, 'added'],
   ]);
+});
+
+test('a vector is shown as one, and not as the map that REST writes it as', () => {
+  const vector = (...numbers: number[]) => {
+    const values = numbers.map((number) => ({ doubleValue: number }));
+    return { mapValue: { fields: { __type__: { stringValue: '__vector__' }, value: { arrayValue: { values } } } } };
+  };
+  const embedding = vector(0.5, 2);
+  expect([typeOf(embedding), hintOf(embedding)]).toEqual(['vector', '0.5, 2.0']);
+  const rows = rowsOf({ embedding }, new Set(['embedding']));
+  expect(rows.map(({ name, depth }) => [name, depth])).toEqual([
+    ['embedding', 0],
+    ['0', 1],
+    ['1', 1],
+  ]);
+  const [changed, ...others] = diffRows({ embedding }, { embedding: vector(0.5, 3) });
+  expect([changed?.change, others]).toEqual(['changed', []]);
+  const own = { mapValue: { fields: { __type__: { stringValue: 'mine' } } } };
+  expect([typeOf(own), hintOf(own)]).toEqual(['map', '__type__']);
 });
 
 test('an opened list keeps its order, and says which of its entries differ', () => {

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import {
+  areMaps,
   changedPart,
   type DiffRow,
   diffRows,
@@ -102,8 +103,7 @@ export function DocumentDiff({
 }
 
 /** A map that differs inside stands opened, whatever anybody folds. */
-const isOpened = ({ then, now }: DiffRow) =>
-  then?.mapValue !== undefined && now?.mapValue !== undefined && !isSameValue(then, now);
+const isOpened = ({ then, now }: DiffRow) => areMaps(then, now) && !isSameValue(then, now);
 
 interface SideProps {
   value: FirestoreValue | undefined;

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { useZone } from '../api/organization.tsx';
 import { formatBytes, formatCount } from '../format/numbers.ts';
 import { formatDateTime } from '../format/times.ts';
-import { type FirestoreValue, hintOf, pathOfReference, typeOf } from '../format/values.ts';
+import { doubleText, entriesOf, type FirestoreValue, hintOf, pathOfReference, typeOf } from '../format/values.ts';
 import { t } from '../texts/index.ts';
 import { Exact } from './exact.tsx';
 
@@ -59,13 +59,12 @@ function Reference({ name, to }: { name: string; to: string | undefined }) {
 }
 
 function Folded({ value, isOpen, onToggle }: ValueProps) {
-  const size = value.arrayValue
-    ? (value.arrayValue.values ?? []).length
-    : Object.keys(value.mapValue?.fields ?? {}).length;
+  const entries = entriesOf(value);
+  const size = entries ? entries.length : Object.keys(value.mapValue?.fields ?? {}).length;
   const content = (
     <>
       <ChevronRight size={14} aria-hidden className={`shrink-0 text-ink2 ${isOpen ? 'rotate-90' : ''}`} />
-      <code className="font-mono">{value.arrayValue ? `[${size}]` : `{${size}}`}</code>
+      <code className="font-mono">{entries ? `[${size}]` : `{${size}}`}</code>
       <span className="truncate text-ink2">
         <Exact text={hintOf(value)} />
       </span>
@@ -140,14 +139,6 @@ function Bytes({ base64 }: { base64: string }) {
       </code>
     </span>
   );
-}
-
-/** Always with a point, so that it is never taken for an integer. */
-function doubleText(value: number | string): string {
-  if (typeof value === 'string') return value;
-  if (Object.is(value, -0)) return '-0.0';
-  const text = String(value);
-  return /[.e]/.test(text) ? text : `${text}.0`;
 }
 
 function degrees(value: number, positive: string, negative: string): string {

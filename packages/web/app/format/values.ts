@@ -15,6 +15,7 @@ export type ValueType =
   | 'reference'
   | 'geopoint'
   | 'array'
+  | 'vector'
   | 'map';
 
 const types: readonly [keyof FirestoreValue, ValueType][] = [
@@ -31,7 +32,34 @@ const types: readonly [keyof FirestoreValue, ValueType][] = [
 ];
 
 export function typeOf(value: FirestoreValue): ValueType {
+  if (vectorOf(value)) return 'vector';
   return types.find(([key]) => value[key] !== undefined)?.[1] ?? 'null';
+}
+
+/** REST writes a vector as a map of two fields, which nobody put there. */
+function vectorOf({ mapValue }: FirestoreValue): FirestoreValue['arrayValue'] {
+  const { __type__: type, value, ...rest } = mapValue?.fields ?? {};
+  const isVector = type?.stringValue === '__vector__' && Object.keys(rest).length === 0;
+  return isVector ? value?.arrayValue : undefined;
+}
+
+/** The entries of an array or of a vector. */
+export function entriesOf(value: FirestoreValue): readonly FirestoreValue[] | undefined {
+  const list = value.arrayValue ?? vectorOf(value);
+  return list && (list.values ?? []);
+}
+
+const isMap = (value: FirestoreValue | undefined) => value?.mapValue !== undefined && vectorOf(value) === undefined;
+
+/** Two maps are compared field by field; anything else as a whole. */
+export const areMaps = (a: FirestoreValue | undefined, b: FirestoreValue | undefined) => isMap(a) && isMap(b);
+
+/** Always with a point, so that it is never taken for an integer. */
+export function doubleText(value: number | string): string {
+  if (typeof value === 'string') return value;
+  if (Object.is(value, -0)) return '-0.0';
+  const text = String(value);
+  return /[.e]/.test(text) ? text : `${text}.0`;
 }
 
 /** `projects/p/databases/d/documents/users/ada` → `users/ada`. */
@@ -48,13 +76,15 @@ export function linksInto(
   return (name) => (start && name.startsWith(start) ? to(name.slice(start.length)) : undefined);
 }
 
-/** A glimpse of what is folded: the names of a map, the first strings of an array. */
+/** A glimpse of what is folded: the names of a map, the first words and numbers of an array or a vector. */
 export function hintOf(value: FirestoreValue): string {
-  if (value.mapValue) return Object.keys(value.mapValue.fields ?? {}).join(', ');
-  return (value.arrayValue?.values ?? [])
-    .slice(0, 4)
-    .map((entry) => entry.stringValue ?? entry.integerValue ?? typeOf(entry))
-    .join(', ');
+  const entries = entriesOf(value);
+  if (!entries) return Object.keys(value.mapValue?.fields ?? {}).join(', ');
+  const glimpse = (entry: FirestoreValue) =>
+    entry.doubleValue === undefined
+      ? (entry.stringValue ?? entry.integerValue ?? typeOf(entry))
+      : doubleText(entry.doubleValue);
+  return entries.slice(0, 4).map(glimpse).join(', ');
 }
 
 export interface FieldRow {
@@ -67,8 +97,9 @@ export interface FieldRow {
 
 /** What lies directly below a value. */
 function childrenOf(value: FirestoreValue): [string, FirestoreValue][] {
-  if (value.mapValue) return sortedEntries(value.mapValue.fields ?? {});
-  return (value.arrayValue?.values ?? []).map((entry, index) => [String(index), entry]);
+  const entries = entriesOf(value);
+  if (!entries) return sortedEntries(value.mapValue?.fields ?? {});
+  return entries.map((entry, index) => [String(index), entry]);
 }
 
 function sortedEntries(fields: Fields): [string, FirestoreValue][] {
@@ -154,7 +185,7 @@ export function diffRows(then: Fields | null, now: Fields | null, open = nothing
       depth === 0 ? [...pairs.filter((pair) => !pair.isSame), ...pairs.filter((pair) => pair.isSame)] : pairs;
     for (const pair of ordered) {
       const id = parent ? `${parent}\0${pair.name}` : pair.name;
-      const bothMaps = pair.then?.mapValue !== undefined && pair.now?.mapValue !== undefined;
+      const bothMaps = areMaps(pair.then, pair.now);
       rows.push({
         id,
         name: pair.name,
