@@ -105,7 +105,7 @@ export const storageProject = z
     isConnected: z.boolean().describe('False once it is disconnected: nothing new comes, what lies there stays.'),
     backups: count().describe('Completed backups with a copy there.'),
     bytes: bytes(),
-    newestBackupAt: timestamp().nullable().describe('When the newest of them was completed.'),
+    newestBackupAt: timestamp().nullable().describe('As of when the newest data in them is.'),
     log: z
       .object({ enabled: z.boolean(), segments: count(), bytes: bytes(), coveredThrough: timestamp() })
       .nullable()

@@ -110,8 +110,9 @@ test('under object lock every object of a backup is locked for its days, whoever
   const refused = await call('DELETE', `/backups/${id}`);
   expect([refused.status, refused.body.error.code]).toEqual([409, 'INVALID_STATE']);
   expect((await bench.get(`/backups/${id}/documents`)).length).toBe(1);
-  const { completedAt, compressedSize } = await bench.get(`/backups/${id}`);
-  const held = { isConnected: true, backups: 1, bytes: compressedSize, newestBackupAt: completedAt, log: null };
+  const { snapshotTime, compressedSize } = await bench.get(`/backups/${id}`);
+  const newestBackupAt = new Date(snapshotTime).toISOString();
+  const held = { isConnected: true, backups: 1, bytes: compressedSize, newestBackupAt, log: null };
   const inside = await bench.get(`/storage-destinations/${storageDestinationId}/projects`);
   expect(inside).toMatchObject([{ projectId: bench.shop.projectId, ...held }]);
   const { lastTest } = await bench.get(`/storage-destinations/${storageDestinationId}`);

@@ -102,7 +102,8 @@ export async function backupsByProject(
   destinationId: string,
 ): Promise<Map<string, Pick<StorageProject, 'backups' | 'bytes' | 'newestBackupAt'>>> {
   const { rows } = await client.query<{ project_id: string; backups: string; bytes: string; newest_at: Date }>(
-    `select b.project_id, count(*) as backups, coalesce(sum(b.compressed_size), 0) as bytes, max(b.completed_at) as newest_at
+    `select b.project_id, count(*) as backups, coalesce(sum(b.compressed_size), 0) as bytes,
+            max(coalesce(b.snapshot_time::timestamptz, b.created_at)) as newest_at
        from backup_copies c join backups b on b.id = c.backup_id
       where c.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
         and b.status = 'completed' and b.deleted_at is null
