@@ -293,6 +293,9 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
       body: { backupId, documentIds: ['bikes/B-0'] },
     });
     await untilEnded(dashboard.app, `/api/v1/backups/restore/${made.body.data.id}`, shop.as);
+    // More is compared than a screen holds.
+    const texts = Array.from({ length: 12 }, (_, index) => [`field ${index}`, 'text '.repeat(20)]);
+    await shop.documents.doc('bikes/B-0').set(Object.fromEntries(texts));
     await page.setViewportSize(phone);
     const inSight = async (button: Locator) => {
       await button.waitFor();
@@ -302,8 +305,12 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await goInside(page, shop.slug, `/restores/${made.body.data.id}`);
     await inSight(page.getByRole('button', { name: 'Undo…' }));
     await goInside(page, shop.slug, `/restores/new?backupId=${backupId}&documents=bikes/B-0`);
-    await inSight(page.getByRole('button', { name: 'Restore 1 document' }));
+    const button = page.getByRole('button', { name: 'Restore 1 document' });
+    await inSight(button);
+    await page.getByText('field 0', { exact: true }).waitFor();
+    await inSight(button);
     await page.setViewportSize(desktop);
+    expect((await button.boundingBox())?.y).toBeLessThan(desktop.height - 32);
   });
 
   test('documents inside a backup are ticked by keys and restored together', async () => {

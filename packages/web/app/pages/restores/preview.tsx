@@ -214,8 +214,8 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
         onBack={onBack}
         onGo={onGo}
         isBusy={isBusy}
+        error={error}
       />
-      <FormProblem error={error} />
     </div>
   );
 }
@@ -226,10 +226,11 @@ interface ConfirmBoxProps extends PreviewProps {
   overwrites: number;
   onGo: () => void;
   isBusy: boolean;
+  error: ShownProps['error'];
 }
 
 /** Typed when something is removed, when more than named documents is overwritten, or when there is no way back. */
-function ConfirmBox({ plan, words, total, removes, overwrites, onBack, onGo, isBusy }: ConfirmBoxProps) {
+function ConfirmBox({ plan, words, total, removes, overwrites, onBack, onGo, isBusy, error }: ConfirmBoxProps) {
   const [typed, setTyped] = useState('');
   const id = useId();
   const needsTyping = removes > 0 || !plan.safety || (overwrites > 0 && !isSmall(plan));
@@ -250,9 +251,17 @@ function ConfirmBox({ plan, words, total, removes, overwrites, onBack, onGo, isB
       </Button>
     </div>
   );
-  if (!needsTyping) return <div className="flex">{button}</div>;
+  // In sight however much is compared above it, and where it was when that arrives; on a phone above the bottom bar.
+  if (!needsTyping)
+    return (
+      <div className="sticky bottom-0 flex flex-wrap items-center gap-3 border-line border-t bg-surface py-3 max-md:bottom-[calc(56px+env(safe-area-inset-bottom))]">
+        <FormProblem error={error} />
+        {button}
+      </div>
+    );
   return (
     <div className="flex flex-wrap items-end gap-4 rounded-panel border border-fail px-5 py-4">
+      <FormProblem error={error} />
       <div className="min-w-72">
         <label htmlFor={id} className="text-table font-medium">
           {before} <code className="rounded-tag bg-fail-weak px-1.5 font-mono">{words.targetSourceId}</code> {after}

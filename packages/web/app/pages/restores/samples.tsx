@@ -7,6 +7,9 @@ import type { FirestoreValue } from '../../format/values.ts';
 import { t } from '../../texts/index.ts';
 import type { Sample, useSamples } from './use-samples.ts';
 
+/** The values are what is read; a long path wraps. */
+const widths = ['w-[25%]', 'w-[15%]', 'w-[30%]', 'w-[30%]'];
+
 /** Some of what will happen, with its values, before anybody presses anything. */
 export function Samples({ found, compareTo }: { found: ReturnType<typeof useSamples>; compareTo: string | undefined }) {
   const { samples: words } = t.newRestore;
@@ -19,7 +22,7 @@ export function Samples({ found, compareTo }: { found: ReturnType<typeof useSamp
         <thead className="max-md:sr-only">
           <tr className="border-line border-b bg-bg text-left text-ink2 text-meta">
             {[words.title, words.field, words.now, words.after].map((header, index) => (
-              <th key={header} scope="col" className={`px-4 py-2 font-medium ${index === 0 ? 'w-[36%]' : ''}`}>
+              <th key={header} scope="col" className={`px-4 py-2 font-medium ${widths[index]}`}>
                 {header}
               </th>
             ))}
