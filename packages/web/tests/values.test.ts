@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ticksOf } from '../app/components/line/ticks.ts';
+import { failedLast } from '../app/components/line/failed-last.ts';
+import { midnightsOf, ticksOf } from '../app/components/line/ticks.ts';
 import { lineOfNames, namesOfLine } from '../app/format/names.ts';
 import { momentIn } from '../app/format/times.ts';
 import { changedPart, diffRows, hintOf, rowsOf, typeOf } from '../app/format/values.ts';
@@ -103,6 +104,17 @@ test('the word of a day stands at its midnight, in the zone that is shown', () =
   ]);
   const [first] = ticksOf(from, to, 8, 'America/Los_Angeles');
   expect(new Date(first!.atMs).toISOString()).toBe('2026-10-23T07:00:00.000Z');
+});
+
+test('what failed is drawn over what went well at the same place', () => {
+  const drawn = failedLast([{ kind: 'failed' }, { kind: 'full' }, { kind: 'drill' }]);
+  expect(drawn.map(({ kind }) => kind)).toEqual(['full', 'drill', 'failed']);
+});
+
+test('above the lines of all projects, too, a day begins at its midnight and not at this hour of it', () => {
+  const [from, to] = [Date.parse('2026-10-20T22:30:00Z'), Date.parse('2026-10-27T22:30:00Z')];
+  const days = midnightsOf(from, to, 2, 'Europe/Berlin').map((ms) => new Date(ms).toISOString().slice(0, 16));
+  expect(days).toEqual(['2026-10-22T22:00', '2026-10-24T22:00', '2026-10-26T23:00']);
 });
 
 test('a moment is typed as people say it', () => {

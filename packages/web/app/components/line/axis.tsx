@@ -1,9 +1,12 @@
-import { dayMs } from '@holdfast/contract';
 import { useZone } from '../../api/organization.tsx';
 import { formatDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useWidth } from './line.tsx';
 import { scaleOf } from './scale.ts';
+import { midnightsOf } from './ticks.ts';
+
+/** For the word of a day and half of the one that is written at its right. */
+const nowRoomPx = 40;
 
 /** The days above the lines of a table. */
 export function LineAxis({ days, nowMs }: { days: number; nowMs: number }) {
@@ -11,13 +14,21 @@ export function LineAxis({ days, nowMs }: { days: number; nowMs: number }) {
   const zone = useZone();
   const scale = scaleOf(days, nowMs, width);
   const every = width < 400 ? 4 : 2;
-  const marks = Array.from({ length: Math.floor(days / every) }, (_, index) => nowMs - (days - index * every) * dayMs);
+  // The word of a day stands where the day begins, unless there is no room beside that of this moment.
+  const marks = midnightsOf(scale.fromMs, nowMs, every, zone).filter((ms) => scale.x(ms) < scale.x(nowMs) - nowRoomPx);
+  const words = marks.map((ms) => formatDay(ms, zone, nowMs).split(' '));
   return (
     <div ref={ref} className="w-full">
-      <svg width={width} height="16" viewBox={`0 0 ${width} 16`} aria-hidden="true" className="block text-meta">
+      <svg
+        width={width}
+        height="16"
+        viewBox={`0 0 ${width} 16`}
+        aria-hidden="true"
+        className="block max-w-full text-meta"
+      >
         {marks.map((ms, index) => (
           <text key={ms} x={scale.x(ms)} y="12" className="fill-ink2" fontSize="12">
-            {index === 0 ? formatDay(ms, zone, nowMs) : formatDay(ms, zone, nowMs).split(' ')[0]}
+            {words[index]?.slice(0, words[index][1] === words[index - 1]?.[1] ? 1 : 2).join(' ')}
           </text>
         ))}
         <text x={scale.x(nowMs)} y="12" textAnchor="middle" className="fill-ink" fontSize="12" fontWeight="600">

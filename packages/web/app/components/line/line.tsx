@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
+import { failedLast } from './failed-last.ts';
 import { Band, type LineBand, type LinePoint, middle, Point } from './marks.tsx';
 import { scaleOf } from './scale.ts';
 
@@ -35,7 +36,7 @@ export function Line({ label, days, nowMs, points, bands }: LineProps) {
         width={width}
         height={height}
         viewBox={`0 0 ${width} ${height}`}
-        className="block"
+        className="block max-w-full"
       >
         <path d={`M0 ${middle}H${nowX}`} className="stroke-line" strokeWidth="1.5" />
         <path d={`M${nowX} ${middle}H${width}`} className="stroke-control" strokeWidth="1.5" strokeDasharray="1.5 3" />
@@ -47,26 +48,25 @@ export function Line({ label, days, nowMs, points, bands }: LineProps) {
             x2={Math.min(nowX, scale.x(band.toMs))}
           />
         ))}
-        {points
-          .filter(({ atMs }) => isInside(atMs))
-          .map((point) => (
-            <Point key={`${point.kind} ${point.id}`} point={point} x={xOf(point)} />
-          ))}
+        {failedLast(points.filter(({ atMs }) => isInside(atMs))).map((point) => (
+          <Point key={`${point.kind} ${point.id}`} point={point} x={xOf(point)} />
+        ))}
         <path d={`M${nowX} 2V${height - 6}`} className="stroke-ink" strokeWidth="1.5" />
       </svg>
     </div>
   );
 }
 
+/** Known before anything is painted: a drawing of some other width made a phone's page wider than its screen for a moment. */
 export function useWidth(): [React.RefObject<HTMLDivElement | null>, number] {
   const ref = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(480);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return;
-    const observer = new ResizeObserver(
-      ([entry]) => entry && setWidth(Math.max(80, Math.floor(entry.contentRect.width))),
-    );
+    const measure = () => setWidth(Math.max(80, Math.floor(element.getBoundingClientRect().width)));
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => observer.disconnect();
   }, []);

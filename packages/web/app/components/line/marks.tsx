@@ -60,6 +60,8 @@ function hatchOf(x1: number, width: number): string {
   ).join('');
 }
 
+const crossAt = (x: number) => `M${x - 3} ${middle - 3}l6 6m0-6l-6 6`;
+
 export function Point({ point, x }: { point: LinePoint; x: number }) {
   switch (point.kind) {
     case 'full':
@@ -79,7 +81,12 @@ export function Point({ point, x }: { point: LinePoint; x: number }) {
     case 'increment':
       return <path d={`M${x} ${middle - 7}v14`} className="stroke-held" strokeWidth="2" />;
     case 'failed':
-      return <path d={`M${x - 3} ${middle - 3}l6 6m0-6l-6 6`} className="stroke-fail-mark" strokeWidth="1.8" />;
+      return (
+        <>
+          <path d={crossAt(x)} className="stroke-surface" strokeWidth="4.5" strokeLinecap="round" />
+          <path d={crossAt(x)} className="stroke-fail-mark" strokeWidth="1.8" />
+        </>
+      );
     case 'due':
       return <circle cx={x} cy={middle} r="3.2" className="fill-surface stroke-control" strokeWidth="1.6" />;
     case 'version':

@@ -33,6 +33,15 @@ export function ticksOf(fromMs: number, toMs: number, ticksMax: number, zone: st
     .map((atMs) => ({ atMs, label: wordOf(atMs, stepMs, zone) }));
 }
 
+/** The midnights of every so many days between two moments, counted from the last one. */
+export function midnightsOf(fromMs: number, toMs: number, everyDays: number, zone: string): number[] {
+  const lastWallMs = Math.floor((toMs + offsetMsOf(toMs, zone)) / dayMs) * dayMs;
+  const count = Math.ceil((toMs - fromMs) / (everyDays * dayMs)) + 1;
+  return Array.from({ length: count }, (_, index) => midnightIn(lastWallMs - index * everyDays * dayMs, zone))
+    .filter((atMs) => atMs >= fromMs)
+    .reverse();
+}
+
 /** Of the day that is so many milliseconds after the first one of all. */
 function midnightIn(wallMs: number, zone: string): number {
   const nearMs = wallMs - offsetMsOf(wallMs, zone);

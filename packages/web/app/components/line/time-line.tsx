@@ -65,7 +65,7 @@ export function TimeLine(props: TimeLineProps) {
       width={width}
       height={height}
       viewBox={`0 0 ${width} ${height}`}
-      className="block select-none"
+      className="block max-w-full select-none"
     >
       {frame && (
         <rect

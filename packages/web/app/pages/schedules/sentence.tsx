@@ -239,7 +239,7 @@ function Select({ label, ...rest }: SelectHTMLAttributes<HTMLSelectElement> & { 
     <select
       aria-label={label}
       {...rest}
-      className="control chevron field-sizing-content min-w-0 max-w-56 truncate font-medium aria-invalid:border-fail"
+      className="control chevron field-sizing-content min-w-0 max-w-56 truncate font-medium max-md:max-w-full aria-invalid:border-fail"
     />
   );
 }
