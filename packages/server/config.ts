@@ -105,12 +105,14 @@ const variables = z.object({
   ORGANIZATIONS_PER_USER_MAX: wholeNumber(1, 10_000).default(20).describe('Organizations one person may own.'),
   WEBHOOKS_PER_ORGANIZATION_MAX: wholeNumber(1, 10_000).default(50).describe('Webhooks an organization may have.'),
   PROJECTS_PER_ORGANIZATION_MAX: wholeNumber(1, 100_000)
-    .default(1000)
+    .default(5000)
     .describe('Connected projects an organization may have.'),
   STORAGE_DESTINATIONS_PER_ORGANIZATION_MAX: wholeNumber(1, 10_000)
-    .default(100)
+    .default(500)
     .describe('Storage destinations an organization may have.'),
-  SCHEDULES_PER_ORGANIZATION_MAX: wholeNumber(1, 100_000).default(1000).describe('Schedules an organization may have.'),
+  SCHEDULES_PER_ORGANIZATION_MAX: wholeNumber(1, 100_000)
+    .default(10_000)
+    .describe('Schedules an organization may have.'),
   PLAN_CHANGES: z
     .enum(['self', 'operator'])
     .default('self')
