@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { desktop, hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 /** More than one page of them. */
@@ -61,5 +61,17 @@ describe.skipIf(!hasChromium)('hundreds of collections', () => {
     await page.getByText(`9 of ${collections} chosen`).waitFor();
     await page.getByRole('button', { name: 'Continue', exact: true }).click();
     await page.getByText('c0000, c0001, c0002, c0003, c0004 and 4 more').waitFor();
+    // Inside the backup the documents of one at the end of the tree stand beside it.
+    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse`);
+    await page.getByRole('button', { name: `Show all ${collections} collections` }).click();
+    await page.getByRole('link', { name: nameOf(collections - 1) }).click();
+    const document = page.getByRole('link', { name: 'one', exact: true });
+    await document.waitFor();
+    const inSight = async () => {
+      const { y, height } = (await document.boundingBox())!;
+      return y > 0 && y + height < desktop.height;
+    };
+    await page.getByRole('link', { name: nameOf(collections - 1) }).scrollIntoViewIfNeeded();
+    await expect.poll(inSight).toBe(true);
   });
 });

@@ -66,13 +66,16 @@ export function Page() {
       >
         {collection && <WayUp to={paths.browse(backupId)} word={t.browse.toCollections} />}
         {collection && (
-          <DocumentList
-            key={collection}
-            backup={backup.data}
-            collection={collection}
-            document={document}
-            moment={moment}
-          />
+          // Beside a collection far down in a long tree, too.
+          <div className="md:sticky md:top-[52px]">
+            <DocumentList
+              key={collection}
+              backup={backup.data}
+              collection={collection}
+              document={document}
+              moment={moment}
+            />
+          </div>
         )}
       </div>
       <div className={`min-w-0 ${document ? '' : 'max-md:hidden'}`}>
