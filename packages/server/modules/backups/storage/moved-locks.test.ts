@@ -61,3 +61,17 @@ test('one that moves to where it lies already is locked there as long as its rec
   for (const { settings } of objectsOf(id))
     expect(Date.parse(settings.retention?.retainUntilTime ?? '')).toBeGreaterThan(before + 30 * 86_400_000);
 });
+
+test('what a merged increment left under a lock elsewhere keeps nobody from removing its base', async () => {
+  const { destinationId } = bench.shop;
+  const at = (id: string) => ({ storageDestinationIds: [id] });
+  const base = await bench.backUp({ type: 'full', ...at(locking) });
+  const increment = await bench.backUp({ type: 'incremental', ...at(locking) });
+  await migrate(locking, destinationId);
+  // Only what the increment left is still locked.
+  bucket.lock(folderOf(base), new Date(0));
+  await bench.backUp({ type: 'synthetic', ...at(destinationId) });
+  expect((await call('DELETE', `/backups/${base}`)).status).toBe(200);
+  await expect.poll(() => objectsOf(base)).toEqual([]);
+  expect(objectsOf(increment)).toHaveLength(1);
+});

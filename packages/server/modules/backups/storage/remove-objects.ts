@@ -98,13 +98,16 @@ async function removeDeleted(
   }
   if (isLocked) return;
   const isGone = isForeign(row) || (await removeFormer(context, unknown, row, chainIds, own, signal));
-  if (!isGone) return;
   await database.tenant(organizationId, async (transaction) => {
-    await backupStore.purge(transaction, organizationId, backupId);
-    // Nobody can remove what lies where the destination itself was removed first.
-    if (forgottenIds.length > 0 && !isForeign(row))
-      await note(context, transaction, row, 'backup.objects_left', { storageDestinationIds: forgottenIds });
-    if (destinations.length > 0) await note(context, transaction, row, 'backup.objects_removed', { versionsKept });
+    // It does not come back: what it builds on need not wait for what is left elsewhere.
+    if (!isGone) await backupStore.update(transaction, organizationId, backupId, { replacedBy: null });
+    else {
+      await backupStore.purge(transaction, organizationId, backupId);
+      // Nobody can remove what lies where the destination itself was removed first.
+      if (forgottenIds.length > 0 && !isForeign(row))
+        await note(context, transaction, row, 'backup.objects_left', { storageDestinationIds: forgottenIds });
+      if (destinations.length > 0) await note(context, transaction, row, 'backup.objects_removed', { versionsKept });
+    }
     const parent = row.parentId && (await backupStore.findAny(transaction, organizationId, row.parentId));
     if (parent && parent.deletedAt !== null)
       await queue.enqueue(
