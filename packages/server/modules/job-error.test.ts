@@ -3,6 +3,7 @@ import { EngineError, type EngineErrorCode } from '@holdfast/engine';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import { Problem } from '../platform/problem.ts';
+import { Keyring } from '../platform/secrets/keyring.ts';
 import { toJobError, toProblem } from './job-error.ts';
 
 const codes: EngineErrorCode[] = [
@@ -48,4 +49,16 @@ test('what a person or a program can act on stays in the record, also when it is
   expect(toJobError(new Problem(code as 'STORAGE_UNAVAILABLE', message, { details: { ...kept } })).details).toEqual(
     kept,
   );
+});
+
+test('what was sealed under a master key that a process lacks cannot be opened there: that is no fault nobody foresaw', () => {
+  const [former, current] = [new Keyring(Buffer.alloc(32, 1)), new Keyring(Buffer.alloc(32, 2))];
+  const envelope = former.seal('secret', 'a row');
+  try {
+    current.open(envelope, 'a row');
+    throw new Error('it was opened');
+  } catch (error) {
+    const message = expect.stringContaining('MASTER_KEYS_PREVIOUS');
+    expect(toJobError(error)).toMatchObject({ code: 'DECRYPTION_ERROR', message, retryable: false });
+  }
 });

@@ -9,6 +9,7 @@ import {
 import { EngineError } from '@holdfast/engine';
 import { oneLine } from '../platform/one-line.ts';
 import { Problem } from '../platform/problem.ts';
+import { MissingMasterKey } from '../platform/secrets/keyring.ts';
 
 /** Why a job ended before its aim, as it is kept and shown. */
 export interface StoredError {
@@ -80,7 +81,9 @@ const adviceByCause: Readonly<Record<string, string>> = {
 };
 
 /** Whatever ended a job, as the record tells it: a code of the catalogue, whether trying again can help, and how to mend it. */
-export function toJobError(error: unknown, details: Record<string, unknown> = {}): StoredError {
+export function toJobError(thrown: unknown, details: Record<string, unknown> = {}): StoredError {
+  const error =
+    thrown instanceof MissingMasterKey ? new Problem('DECRYPTION_ERROR', thrown.message, { cause: thrown }) : thrown;
   const code = jobErrorCode(error);
   const { job } = errorDefinition(code);
   const told = error instanceof EngineError || error instanceof Problem;

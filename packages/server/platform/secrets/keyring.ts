@@ -12,6 +12,15 @@ const version = 'hf1';
 const ivBytes = 12;
 const tagBytes = 16;
 
+/** Another process, or an earlier one, seals under a key that this one was not given. */
+export class MissingMasterKey extends Error {
+  constructor(id: string) {
+    super(
+      `What is needed was sealed under a master key that this process does not have (${id}): MASTER_KEYS_PREVIOUS.`,
+    );
+  }
+}
+
 /**
  * Seals small secrets for storage in the database: AES-256-GCM under the current master key.
  * An envelope is `hf1.<key id>.<base64url of iv, ciphertext, tag>`; the key id tells which master key opens it.
@@ -43,7 +52,7 @@ export class Keyring {
   open(envelope: string, purpose: string): Buffer {
     const { id, bytes } = parse(envelope);
     const key = this.#keys.get(id);
-    if (!key) throw new Error(`no master key with id ${id} is configured; supply it in MASTER_KEYS_PREVIOUS`);
+    if (!key) throw new MissingMasterKey(id);
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes));
     decipher.setAAD(additionalData(id, purpose));
     decipher.setAuthTag(bytes.subarray(bytes.length - tagBytes));
