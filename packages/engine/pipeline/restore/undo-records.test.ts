@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { encodeDocument } from '../../format/document-json.ts';
 import type { JournalPage } from '../../format/journal-page.ts';
+import type { WriteOutcome } from '../../ports/document-target.ts';
 import { recordKind } from '../../ports/record.ts';
 import { readRecords } from '../segments/read-records.ts';
 import { LostVersion, undoRecords } from './undo-records.ts';
@@ -82,4 +83,13 @@ test('what was never saved is told, also where some was put aside', async () => 
     yield { outcomes: [outcomeOf(999_999)], saved: [] };
   };
   await expect(undone(withLost)).rejects.toThrow(LostVersion);
+});
+
+test('a delete of what had not been saved, because somebody else had deleted it before, is passed over; a put is not', async () => {
+  const journalOfKind = (kind: WriteOutcome['kind'], version: WriteOutcome['version']) =>
+    async function* (): AsyncGenerator<JournalPage> {
+      yield { outcomes: [{ ...outcomeOf(1), kind, version }], saved: [] };
+    };
+  expect(await undone(journalOfKind(recordKind.delete, null))).toMatchObject({ paths: [] });
+  await expect(undone(journalOfKind(recordKind.put, written))).rejects.toThrow(LostVersion);
 });

@@ -140,18 +140,18 @@ test('a document that appeared, changed or went is left when the guard says so',
 });
 
 test.each(['overwrite', 'merge', 'skip_existing'] as const)(
-  'deletes name the version they may delete (%s)',
+  'deletes name the version they may delete, and what was gone before they were sent is not theirs (%s)',
   async (mode) => {
     const connected = fresh();
-    await write(connected, records(3, 100));
+    await write(connected, records(4, 100));
     const before = await versions(connected);
-    await write(connected, [{ path: 'c/00001', fields: fields(777) }]);
+    await write(connected, [{ path: 'c/00001', fields: fields(777) }, { path: 'c/00003' }]);
     const guard = new Recorder();
     guard.decide = () => 'conflict';
-    const deletes: TestRecord[] = records(3).map(({ path }) => ({ path }));
+    const deletes: TestRecord[] = records(4).map(({ path }) => ({ path }));
     harness.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true, times: 1 });
     const result = await apply(connected, deletes, [...before.values()], guard, mode);
-    expect(result).toMatchObject({ deleted: 2, conflicts: 1, failed: 0 });
+    expect(result).toMatchObject({ deleted: 2, conflicts: 2, failed: 0 });
     expect((await scanAll(connected)).map(({ path }) => path)).toEqual(['c/00001']);
   },
 );

@@ -1,7 +1,16 @@
 /** Writes that found another version than they may replace: looked at one by one, and sent again only over what was seen. */
 
 import { haveSameFields, isMergeOf } from '../../../format/same-content.ts';
-import { isCreatedAfter, isLater, recordKind, type Version, versionOfDocument } from '../../../ports/index.ts';
+import {
+  type Instant,
+  instantFromParts,
+  isCreatedAfter,
+  isEngineError,
+  isLater,
+  recordKind,
+  type Version,
+  versionOfDocument,
+} from '../../../ports/index.ts';
 import { snapshotTime } from '../database-info.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { eachPath, forEachRecord } from '../scan/records.ts';
@@ -40,6 +49,7 @@ export async function resolveMismatches(
     context,
     indices.map((index) => batch.path(index)),
   );
+  const goneBefore = await findGoneBefore(context, batch, indices, found);
   const over: OverVersion[] = [];
   for (const index of indices) {
     const slot = batch.slots[index]!;
@@ -49,7 +59,8 @@ export async function resolveMismatches(
       skip(context, batch, index);
       continue;
     }
-    if (context.mayBeRepeated && (await isKnownAgain(context, batch, index, document))) continue;
+    const mayBeOurs = context.mayBeRepeated && !goneBefore.has(index);
+    if (mayBeOurs && (await isKnownAgain(context, batch, index, document))) continue;
     if (context.isInquiry || leavesExisting(context, batch, index)) {
       skip(context, batch, index);
       continue;
@@ -80,12 +91,42 @@ export async function withoutWritten<One extends { readonly index: number }>(
   batch: WriteBatch,
   writes: readonly One[],
 ): Promise<One[]> {
-  const pathOf = ({ index }: One) => batch.path(index);
-  const found = context.guard ? await fetchNow(context, writes.map(pathOf)) : undefined;
+  if (!context.guard) return [...writes];
+  const indices = writes.map(({ index }) => index);
+  const found = await fetchNow(
+    context,
+    indices.map((index) => batch.path(index)),
+  );
+  const goneBefore = await findGoneBefore(context, batch, indices, found);
   const left: One[] = [];
-  for (const one of writes)
-    if (!found || !(await isKnownAgain(context, batch, one.index, found.get(pathOf(one)) ?? null))) left.push(one);
+  for (const one of writes) {
+    const document = found.get(batch.path(one.index)) ?? null;
+    if (goneBefore.has(one.index) || !(await isKnownAgain(context, batch, one.index, document))) left.push(one);
+  }
   return left;
+}
+
+/** Of deletes that find nothing those that would have found nothing, or something else, when they were sent first: somebody else was there. */
+async function findGoneBefore(
+  context: SendContext,
+  batch: WriteBatch,
+  indices: readonly number[],
+  found: ReadonlyMap<string, Uint8Array>,
+): Promise<ReadonlySet<number>> {
+  const { mayBeRepeated, sentAfter, expected } = context;
+  const gone = indices.filter((index) => batch.isDelete(index) && !found.has(batch.path(index)));
+  if (!mayBeRepeated || sentAfter === undefined || gone.length === 0) return new Set();
+  const paths = gone.map((index) => batch.path(index));
+  const then = await fetchAt(context, paths, instantFromParts(sentAfter.seconds, sentAfter.nanos)).catch(ifForgotten);
+  if (then === undefined) return new Set();
+  return new Set(
+    gone.filter((index) => !isUntouched(then.get(batch.path(index)) ?? null, expected[batch.slots[index]!])),
+  );
+}
+
+/** The database shows what it held for an hour at least. */
+function ifForgotten(error: unknown): undefined {
+  if (!isEngineError(error, 'SNAPSHOT_TOO_OLD')) throw error;
 }
 
 /** True when an attempt that was not answered has written this: it is counted as that. */
@@ -140,9 +181,17 @@ async function isWritten(
   return isMergeOf(document, former, intended);
 }
 
-async function fetchNow({ client, signal }: SendContext, paths: string[]): Promise<Map<string, Uint8Array>> {
+async function fetchNow(context: SendContext, paths: string[]): Promise<Map<string, Uint8Array>> {
+  const { client, signal } = context;
+  return await fetchAt(context, paths, await snapshotTime(client, { signal }));
+}
+
+async function fetchAt(
+  { client, signal }: SendContext,
+  paths: string[],
+  readTime: Instant,
+): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
-  const readTime = await snapshotTime(client, { signal });
   for await (const batch of fetchDocuments(client, paths, { readTime, signal })) {
     const names = eachPath(batch);
     let position = 0;

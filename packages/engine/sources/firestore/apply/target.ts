@@ -78,6 +78,8 @@ interface PreparedWrite {
 /** How long the answers to requests under way are waited for when the work ends with an error. */
 const lastAnswersMs = 10_000;
 
+const newestMsMax = 1000;
+
 class ApplyRun {
   readonly #client: FirestoreClient;
   readonly #options: ApplyOptions;
@@ -98,6 +100,7 @@ class ApplyRun {
   #fatal: unknown;
   /** The newest change that the database has told of: what is sent afterwards comes to be later. */
   #newest: Version | undefined;
+  #askedMs = Number.NEGATIVE_INFINITY;
   #progress: Promise<void> = Promise.resolve();
   /** Somebody was to be told of what became of records, and could not take it. */
   #isUntold = false;
@@ -207,7 +210,7 @@ class ApplyRun {
     this.#expected = [];
     this.#recordsSent += batch.count;
     this.#queue.push(stretch);
-    if (this.#options.guard !== undefined && this.#options.isInquiry !== true) this.#newest ??= await this.#now();
+    await this.#hearNewest(batch);
     // A request that failed for good ends the waiting of the others; what it failed with is the reason to tell.
     await this.#governor.enter(batch.count, batch.bytes, this.#signal).catch((error: unknown) => {
       throw this.#fatal ?? error;
@@ -259,10 +262,19 @@ class ApplyRun {
     }
   }
 
+  /** Answers to puts tell of newer times by themselves, those to deletes do not. */
+  async #hearNewest({ hasDeletes }: WriteBatch): Promise<void> {
+    const { guard, isInquiry } = this.#options;
+    const isOld = this.#newest === undefined || (hasDeletes && performance.now() - this.#askedMs > newestMsMax);
+    if (guard === undefined || isInquiry === true || !isOld) return;
+    this.#askedMs = performance.now();
+    this.#newest = (await this.#now()) ?? this.#newest;
+  }
+
   /** Without it, the beginning of the whole work has to do; what keeps it from being read is told by the first request. */
   async #now(): Promise<Version | undefined> {
     const reading = snapshotTime(this.#client, { signal: this.#signal });
-    return await reading.then(instantToParts, () => this.#options.guard?.began);
+    return await reading.then(instantToParts, () => this.#newest ?? this.#options.guard?.began);
   }
 
   /** Tells of the stretch at the front of the queue that is settled without a hole. */
