@@ -245,9 +245,7 @@ class ApplyRun {
       looks: new Map(),
       over: new Map(),
       tellAhead: () => this.#tellAhead(),
-      onVersion: (version) => {
-        if (this.#newest === undefined || isLater(version, this.#newest)) this.#newest = version;
-      },
+      onVersion: (version) => this.#noteVersion(version),
     };
     stretch.context = context;
     try {
@@ -268,7 +266,13 @@ class ApplyRun {
     const isOld = this.#newest === undefined || (hasDeletes && performance.now() - this.#askedMs > newestMsMax);
     if (guard === undefined || isInquiry === true || !isOld) return;
     this.#askedMs = performance.now();
-    this.#newest = (await this.#now()) ?? this.#newest;
+    const now = await this.#now();
+    // Where times are whole minutes, answers have told newer ones.
+    if (now !== undefined) this.#noteVersion(now);
+  }
+
+  #noteVersion(version: Version): void {
+    if (this.#newest === undefined || isLater(version, this.#newest)) this.#newest = version;
   }
 
   /** Without it, the beginning of the whole work has to do; what keeps it from being read is told by the first request. */
