@@ -6,6 +6,7 @@ import { Agent, buildConnector } from 'undici';
 import { minuteMs } from '../durations.ts';
 import { AddressGuard, AddressRefused } from './address-guard.ts';
 import { guardedLookup } from './guarded-lookup.ts';
+import { ReadTurns } from './read-turns.ts';
 import { createResolver, type Resolve } from './resolve.ts';
 
 export interface OutboundOptions {
@@ -32,6 +33,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const guard = new AddressGuard(options.allowedSubnets);
   const resolve = options.resolve ?? createResolver();
   const lookup = guardedLookup(guard, resolve);
+  const turns = new ReadTurns();
   const trust = options.extraCertificates
     ? { ca: [...getCACertificates('default'), ...options.extraCertificates] }
     : {};
@@ -56,18 +58,22 @@ export function createOutbound(options: OutboundOptions): Outbound {
       });
     },
     createNodeAgents: (settings = {}) => ({
-      http: guardAgent(new HttpAgent({ ...settings, lookup } as AgentOptions), guard),
-      https: guardAgent(new HttpsAgent({ ...settings, ...trust, lookup } as SecureAgentOptions), guard),
+      http: guardAgent(new HttpAgent({ ...settings, lookup } as AgentOptions), guard, turns),
+      https: guardAgent(new HttpsAgent({ ...settings, ...trust, lookup } as SecureAgentOptions), guard, turns),
     }),
   };
 }
 
 /** Checks the host before a connection is made; names are checked by the agent's look-up. */
-function guardAgent<A extends HttpAgent | HttpsAgent>(agent: A, guard: AddressGuard): A {
+function guardAgent<A extends HttpAgent | HttpsAgent>(agent: A, guard: AddressGuard, turns: ReadTurns): A {
   const connect = agent.createConnection.bind(agent) as Connect;
   const guarded: Connect = (options, callback) => {
     const { host } = options as { host?: string };
-    if (!host || !guard.refusesHost(host)) return connect(options, callback);
+    if (!host || !guard.refusesHost(host)) {
+      const socket = connect(options, callback);
+      if (socket) turns.slow(socket);
+      return socket;
+    }
     callback?.(new AddressRefused(), undefined as never);
     return undefined;
   };

@@ -1,0 +1,51 @@
+import { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { ReadTurns } from './read-turns.ts';
+
+/** A connection on which there is more to read at once, ten thousand times. */
+const neverSilent = () => {
+  let left = 10_000;
+  return new Duplex({
+    readableHighWaterMark: 1,
+    read() {
+      left -= 1;
+      queueMicrotask(() => this.push(left > 0 ? 'piece' : null));
+    },
+    write: (_chunk, _encoding, done) => done(),
+  });
+};
+
+test('connections that are never silent are read one after the other, a piece in each turn, and none is forgotten', async () => {
+  const turns = new ReadTurns();
+  const pieces = new Map<Duplex, number>();
+  const connections = Array.from({ length: 5 }, neverSilent);
+  for (const connection of connections) {
+    turns.slow(connection);
+    connection.on('data', () => pieces.set(connection, (pieces.get(connection) ?? 0) + 1));
+  }
+  for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+  for (const connection of connections) connection.destroy();
+  const counts = connections.map((connection) => pieces.get(connection) ?? 0);
+  expect(Math.min(...counts)).toBeGreaterThan(10);
+  // What was on its way when a connection was held comes with its next piece.
+  expect(counts.reduce((sum, count) => sum + count)).toBeLessThan(300);
+});
+
+test('whoever has enough of a connection is not given more, and one that closed is passed over', async () => {
+  const turns = new ReadTurns();
+  const [full, closed] = [neverSilent(), neverSilent()];
+  let taken = 0;
+  for (const connection of [full, closed]) turns.slow(connection);
+  full.on('data', () => {
+    taken += 1;
+    full.pause();
+  });
+  closed.on('data', () => closed.destroy());
+  for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+  expect(taken).toBe(1);
+  full.resume();
+  for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+  expect(taken).toBe(2);
+  full.destroy();
+});
