@@ -16,13 +16,21 @@ const neverSilent = () => {
   });
 };
 
-test('connections that are never silent are read one after the other, a piece in each turn, and none is forgotten', async () => {
+function parseFor(milliseconds: number): void {
+  const endMs = performance.now() + milliseconds;
+  while (performance.now() < endMs);
+}
+
+test('connections whose pieces take long to parse are read one after the other, and none is forgotten', async () => {
   const turns = new ReadTurns();
   const pieces = new Map<Duplex, number>();
   const connections = Array.from({ length: 5 }, neverSilent);
   for (const connection of connections) {
     turns.slow(connection);
-    connection.on('data', () => pieces.set(connection, (pieces.get(connection) ?? 0) + 1));
+    connection.on('data', () => {
+      parseFor(3);
+      pieces.set(connection, (pieces.get(connection) ?? 0) + 1);
+    });
   }
   for (let turn = 0; turn < 100; turn += 1) await nextTurn();
   for (const connection of connections) connection.destroy();
@@ -30,6 +38,21 @@ test('connections that are never silent are read one after the other, a piece in
   expect(Math.min(...counts)).toBeGreaterThan(10);
   // What was on its way when a connection was held comes with its next piece.
   expect(counts.reduce((sum, count) => sum + count)).toBeLessThan(300);
+});
+
+test('connections whose pieces are soon parsed do not wait for each other', async () => {
+  const turns = new ReadTurns();
+  const connections = Array.from({ length: 5 }, neverSilent);
+  let pieces = 0;
+  for (const connection of connections) {
+    turns.slow(connection);
+    connection.on('data', () => {
+      pieces += 1;
+    });
+  }
+  for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+  for (const connection of connections) connection.destroy();
+  expect(pieces).toBeGreaterThan(1000);
 });
 
 test('whoever has enough of a connection is not given more, and one that closed is passed over', async () => {

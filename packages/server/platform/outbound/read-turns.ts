@@ -1,28 +1,42 @@
 import type { Duplex } from 'node:stream';
 
+/** What is read in one turn of the event loop may take about so long to parse. */
+const parsingMsMax = 2;
+
 /**
- * What comes from other people's servers is read piece by piece, one piece of one connection in each turn of the event loop.
- * A piece is little to read and may be much to parse, such as tens of thousands of chunks of a byte: a dozen connections
- * that are never silent would keep everybody else waiting for seconds.
+ * What comes from other people's servers may be little to read and much to parse, such as tens of thousands of chunks of a
+ * byte: a dozen connections that are never silent would keep everybody else waiting for seconds. When parsing has taken its
+ * time in one turn of the event loop, the connection rests, and those that rest go on one in each turn.
  */
 export class ReadTurns {
-  readonly #waiting: Duplex[] = [];
+  readonly #resting: Duplex[] = [];
+  #parsedMs = 0;
 
   /** From now on, for as long as the connection lives. */
   slow(socket: Duplex): void {
-    socket.on('data', () => queueMicrotask(() => this.#hold(socket)));
+    socket.on('data', () => {
+      const startedMs = performance.now();
+      // Then everybody has had the piece.
+      queueMicrotask(() => this.#count(socket, performance.now() - startedMs));
+    });
   }
 
-  /** Somebody who holds it already has enough, and goes on when they like. */
-  #hold(socket: Duplex): void {
-    if (socket.destroyed || socket.isPaused()) return;
+  #count(socket: Duplex, milliseconds: number): void {
+    if (this.#parsedMs === 0) setImmediate(() => this.#beginTurn());
+    this.#parsedMs += milliseconds;
+    // Somebody who holds it already has enough, and goes on when they like.
+    if (this.#parsedMs < parsingMsMax || socket.destroyed || socket.isPaused()) return;
     socket.pause();
-    this.#waiting.push(socket);
-    if (this.#waiting.length === 1) setImmediate(() => this.#goOn());
+    this.#resting.push(socket);
+    if (this.#resting.length === 1) setImmediate(() => this.#goOn());
+  }
+
+  #beginTurn(): void {
+    this.#parsedMs = 0;
   }
 
   #goOn(): void {
-    this.#waiting.shift()?.resume();
-    if (this.#waiting.length > 0) setImmediate(() => this.#goOn());
+    this.#resting.shift()?.resume();
+    if (this.#resting.length > 0) setImmediate(() => this.#goOn());
   }
 }
