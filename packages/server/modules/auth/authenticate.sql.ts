@@ -15,16 +15,25 @@ export const authenticationFunctions = [
        left join memberships m on m.organization_id = o.id and m.user_id = u.id
       where s.id = given_session and s.user_id = given_user and s.revoked_at is null and s.expires_at > given_now
    $$`,
-  'drop function if exists holdfast_identify_key(text, timestamptz)',
-  `create or replace function holdfast_identify_key(given_hash text, given_now timestamptz)
-   returns table (id text, email text, permissions jsonb, organization_id text, organization_name text, plan text, deleted boolean, used_at timestamptz, owner_id text)
-   language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-     select a.id, a.email, a.permissions, o.id, o.name, o.plan, o.deleted_at is not null, a.last_used_at, m.user_id
-       from service_accounts a
-       join organizations o on o.id = a.organization_id
-       left join memberships m on m.organization_id = o.id and m.role = 'owner'
-      where a.key_hash = given_hash or (a.previous_key_hash = given_hash and a.previous_key_valid_until > given_now)
-   $$`,
+  // The release before asks this one, and makes it anew as it starts: its columns stay as they are.
+  identifyKey('holdfast_identify_key'),
+  identifyKey('holdfast_identify_owned_key', {
+    returned: ', owner_id text',
+    column: ', m.user_id',
+    join: `left join memberships m on m.organization_id = o.id and m.role = 'owner'`,
+  }),
   'revoke all on function holdfast_identify_person(text, text, text, timestamptz) from public',
   'revoke all on function holdfast_identify_key(text, timestamptz) from public',
+  'revoke all on function holdfast_identify_owned_key(text, timestamptz) from public',
 ];
+
+function identifyKey(name: string, { returned, column, join } = { returned: '', column: '', join: '' }): string {
+  return `create or replace function ${name}(given_hash text, given_now timestamptz)
+   returns table (id text, email text, permissions jsonb, organization_id text, organization_name text, plan text, deleted boolean, used_at timestamptz${returned})
+   language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+     select a.id, a.email, a.permissions, o.id, o.name, o.plan, o.deleted_at is not null, a.last_used_at${column}
+       from service_accounts a
+       join organizations o on o.id = a.organization_id ${join}
+      where a.key_hash = given_hash or (a.previous_key_hash = given_hash and a.previous_key_valid_until > given_now)
+   $$`;
+}

@@ -37,7 +37,7 @@ interface KeyRow {
 const personCall = functionCall<[string, string, string | null, Date], PersonRow>(
   'select * from holdfast_identify_person($1, $2, $3, $4)',
 );
-const keyCall = functionCall<[string, Date], KeyRow>('select * from holdfast_identify_key($1, $2)');
+const keyCall = functionCall<[string, Date], KeyRow>('select * from holdfast_identify_owned_key($1, $2)');
 
 /** How stale `lastActiveAt` and `lastUsedAt` may get before a call writes them again. */
 export const activityMs = minuteMs;

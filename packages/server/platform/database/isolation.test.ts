@@ -93,7 +93,7 @@ test('temporary tables and functions that somebody planted on a connection stand
     insert into service_accounts values ('${ids.next('sa')}', 'org_B', 'planted', 'x', '[]');`;
   await asLogin(async (client) => {
     await client.query(planted);
-    const { rows } = await client.query(`select * from holdfast_identify_key('planted', now())`);
+    const { rows } = await client.query(`select * from holdfast_identify_owned_key('planted', now())`);
     expect(rows).toEqual([]);
   });
   const paths = await asOwner(app.databaseUrl, (client) =>
