@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from './testing/backup-bench.ts';
 import { asOwner, foundOrganization } from './testing/people.ts';
 import { untilEnded } from './testing/protected-project.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const limits = {
   PROJECTS_PER_ORGANIZATION_MAX: '3',

@@ -110,7 +110,8 @@ async function newVisitor(
   viewport: { width: number; height: number },
 ): Promise<Visitor> {
   const context = await browser.newContext({ viewport, baseURL: app.address, reducedMotion: 'reduce' });
-  context.setDefaultTimeout(20_000);
+  // No promise about speed: a machine with other work beside takes several times as long.
+  context.setDefaultTimeout(60_000);
   if (token) {
     const { hostname } = new URL(app.address);
     await context.addCookies([

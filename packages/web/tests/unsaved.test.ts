@@ -242,10 +242,7 @@ describe.skipIf(!hasChromium)('what somebody typed and did not save', () => {
   test('gives way to what is there already, when somebody chooses that in the first steps', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/start`);
-    await page
-      .getByRole('button', { name: /^Change: / })
-      .first()
-      .click();
+    await page.getByRole('button', { name: /^Change: .* is connected$/ }).click();
     await page.getByLabel('Name', { exact: true }).fill('Half of a na');
     const { name, id } = (await read(`/projects/${shop.projectId}`)).body.data;
     await page.getByRole('button', { name, exact: true }).click();

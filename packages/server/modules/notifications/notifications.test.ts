@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { type ReceivedMail, startMailServer, type TestMailServer } from '../../testing/mail-server.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
@@ -11,7 +11,6 @@ beforeAll(async () => {
   bench = await startBackupBench({ ...hasty, SMTP_URL: mails.url, MAIL_FROM: 'holdfast@example.com' });
   await bench.firestore.doc('users/ada').set({ n: 1 });
 });
-vi.setConfig({ testTimeout: 120_000 });
 afterAll(async () => {
   await bench.close();
   await mails.close();

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { contentsOf } from '../../testing/firestore-contents.ts';
 import { asOwner, foundOrganization } from '../../testing/people.ts';
@@ -16,7 +16,6 @@ beforeEach(() => {
   bench.sandbox.control.clearFaults();
   bench.clear();
 });
-vi.setConfig({ testTimeout: 60_000 });
 
 const call = (method: string, path: string, body?: object) =>
   bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });

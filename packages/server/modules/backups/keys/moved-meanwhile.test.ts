@@ -1,6 +1,6 @@
 import { createS3Store, isEngineError, KeyRing, manifestKey, openChain, SegmentCodec } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
@@ -8,7 +8,6 @@ import { untilEnded } from '../../../testing/protected-project.ts';
 let bench: BackupBench;
 let s3: S3Sandbox;
 const places: Record<string, string> = {};
-vi.setConfig({ testTimeout: 90_000 });
 beforeAll(async () => {
   s3 = await startS3Sandbox({ buckets: ['first', 'second'] });
   bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });

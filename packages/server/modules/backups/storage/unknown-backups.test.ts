@@ -1,6 +1,6 @@
 import { scopes } from '@holdfast/contract';
 import { startS3Sandbox } from '@holdfast/sandbox';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
 import { keyCopyJob } from '../keys/key-copies.ts';
@@ -19,7 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 beforeEach(() => bench.clear());
-vi.setConfig({ testTimeout: 120_000 });
 
 const call = (method: string, path: string, body?: object) =>
   bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });

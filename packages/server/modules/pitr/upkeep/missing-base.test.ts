@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
 
 let bench: BackupBench;
-vi.setConfig({ testTimeout: 120_000 });
 beforeAll(async () => {
   bench = await startBackupBench({ ...hasty, ACCESS_TOKEN_TTL: '86400' });
 });

@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scopes } from '@holdfast/contract';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 import { checkStorageJob } from '../../storage/jobs.ts';
@@ -26,7 +26,6 @@ afterAll(async () => {
   await s3.stop();
 });
 afterEach(() => s3.faults.clear());
-vi.setConfig({ testTimeout: 120_000 });
 
 const dayMs = 86_400_000;
 const patience = { timeout: 60_000, interval: 200 };

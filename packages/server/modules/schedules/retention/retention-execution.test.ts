@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scopes } from '@holdfast/contract';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
@@ -16,7 +16,6 @@ beforeAll(async () => {
   bench.as.token = key.body.data.apiKey;
 });
 afterAll(() => bench.close());
-vi.setConfig({ testTimeout: 120_000 });
 
 const dayMs = 86_400_000;
 const patience = { timeout: 60_000, interval: 100 };

@@ -1,6 +1,6 @@
 import { scopes } from '@holdfast/contract';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
@@ -29,7 +29,6 @@ afterEach(() => {
   bench.app.clock.goWrong(0);
   storageClock.behindMs = 0;
 });
-vi.setConfig({ testTimeout: 120_000 });
 
 const dayMs = 86_400_000;
 const yearsMs = 5 * 365 * dayMs;
