@@ -43,6 +43,22 @@ test('work in slices leaves the thread to others in between, and never runs two 
   expect(others).toBeGreaterThanOrEqual(slices - 5);
 });
 
+test('while somebody waits for an answer, the slices take a quarter of the thread at most', async () => {
+  const turns = new CpuTurns();
+  const sliceMs = 4;
+  const share = async () => {
+    const startedMs = performance.now();
+    for (let count = 0; count < 10; count += 1) {
+      await turns.take('busy');
+      compute(sliceMs);
+    }
+    return (10 * sliceMs) / (performance.now() - startedMs);
+  };
+  turns.callBegan();
+  expect(await share()).toBeLessThan(0.3);
+  turns.callEnded();
+});
+
 test('jobs compute at once while nobody calls, and take turns while somebody does', async () => {
   const turns = new CpuTurns();
   const order: string[] = [];

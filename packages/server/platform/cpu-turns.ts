@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** However long a slice took, nobody rests longer after it. */
+/** However long a slice took, a rest after it is no longer. */
 const restMsMax = 8;
+/** So many rests more follow while somebody waits for an answer. */
+const longerRests = 3;
 
 /**
  * Work that computes for long on the thread that answers calls, such as an export, does so in slices, one at a time.
  * Organizations take turns, and after each slice the thread is free for as long as the slice took: many exports of one
- * organization together use half of the thread at most, and keep no call waiting for longer than a slice.
+ * organization together use half of the thread at most, a quarter while calls wait for their answers, and keep no call
+ * waiting for longer than a slice.
  */
 export class CpuTurns {
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -52,9 +55,14 @@ export class CpuTurns {
       begin();
       // What follows from the promise runs before this.
       await nextTurn();
-      await sleep(Math.min(restMsMax, performance.now() - startedMs));
+      await this.#rest(Math.min(restMsMax, performance.now() - startedMs));
     }
     this.#isRunning = false;
+  }
+
+  async #rest(milliseconds: number): Promise<void> {
+    await sleep(milliseconds);
+    for (let more = 0; more < longerRests && this.hasCalls; more += 1) await sleep(milliseconds);
   }
 
   #next(): (() => void) | undefined {

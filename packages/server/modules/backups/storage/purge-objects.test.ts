@@ -11,7 +11,7 @@ let project: ProtectedProject;
 let s3: S3Sandbox;
 beforeAll(async () => {
   s3 = await startS3Sandbox({ buckets: ['one', 'two'], credentials: [sandboxS3Credential] });
-  app = await startTestApp({ OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
+  app = await startTestApp({ OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', STORAGE_RETRY_ATTEMPTS: '2' });
   project = await protectProject(app);
 });
 afterAll(async () => {
@@ -73,6 +73,43 @@ test('so does what a migration had copied by then, and what was still on its way
   };
   await expect.poll(left).toEqual([]);
   s3.faults.clear();
+});
+
+test('a storage that is away for longer than every try lasts is looked for again', async () => {
+  const left = await protectProject(app, { firestore: project.firestore });
+  const as = { token: left.owner.token, organizationId: left.organizationId };
+  const post = async (path: string, body: object) => {
+    const answer = await app.request('POST', `/api/v1${path}`, { ...as, body });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body.data;
+  };
+  const place = {
+    name: 'Away',
+    type: 's3',
+    bucket: 'one',
+    prefix: 'away',
+    endpoint: s3.endpoint,
+    forcePathStyle: true,
+  };
+  const credentials = sandboxS3Credential;
+  const { id: storageDestinationId } = await post('/storage-destinations', { ...place, credentials });
+  const { id } = await post('/backups', { projectId: left.projectId, storageDestinationId });
+  await untilEnded(app, `/api/v1/backups/${id}`, as);
+  const { name: confirmName } = (await app.request('GET', '/api/v1/organizations/current', as)).body.data;
+  s3.faults.set({ errorRate: 1 });
+  await post('/organizations/current/delete', { confirmName, force: true });
+  const jobs = (change: string, where: string) =>
+    asOwner(app.databaseUrl, async (client) => {
+      const of = `data->'destination'->>'id' = '${storageDestinationId}' and state in ('created', 'retry')`;
+      return (await client.query(`update pgboss.job set ${change} where ${of} and ${where} returning id`)).rowCount;
+    });
+  const tomorrow = `start_after > now() + interval '20 hours'`;
+  await jobs('start_after = now(), retry_count = retry_limit', 'true');
+  await expect.poll(() => jobs('start_after = now(), retry_count = retry_limit', `not ${tomorrow}`)).toBe(0);
+  await expect.poll(() => jobs('priority = priority', tomorrow)).toBe(1);
+  s3.faults.clear();
+  await jobs('start_after = now()', tomorrow);
+  await expect.poll(() => [...s3.objects.bucket('one').keys.entriesFrom('away')].length).toBe(0);
 });
 
 test('what was under lock and was found again by somebody with its key is theirs when the lock ends', async () => {

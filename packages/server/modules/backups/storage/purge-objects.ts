@@ -66,6 +66,18 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
  * that moved to another organization need them.
  */
 export async function purgeObjects(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
+  try {
+    await purgeOnce(context, job);
+  } catch (error) {
+    const startAfter = lookAfterLastTry(context.platform.clock.now(), job);
+    if (!startAfter) throw error;
+    const about = { organizationId: job.data.purgedOrganizationId, storageDestinationId: job.data.destination.id };
+    context.platform.log.error({ err: error, ...about }, 'objects of a purged organization are still there for now');
+    await lookAgain(context, job.data, startAfter);
+  }
+}
+
+async function purgeOnce(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
   const { purgedOrganizationId, destination, backupIds, isRemoved } = job.data;
   const { database, log } = context.platform;
   if (isWithoutCredentials(destination)) {
@@ -125,6 +137,11 @@ export function nextLook(now: Date, kept: number, isKept: boolean): Date | undef
   if (kept >= keptMax) return undefined;
   if (isKept) return later(now, Math.min(2 ** kept, pauseDaysMax) * dayMs);
   return kept === 0 ? later(now, writersEndMs) : undefined;
+}
+
+/** A storage that is away for longer than every try lasts is looked for again as one that keeps something: no row is left that knows of it. */
+export function lookAfterLastTry(now: Date, job: RunningJob<{ kept: number }>): Date | undefined {
+  return job.lastAttempt && !job.signal.aborted ? nextLook(now, job.data.kept, true) : undefined;
 }
 
 async function lookAgain({ platform }: BackupsContext, left: PurgeObjects, startAfter: Date): Promise<void> {

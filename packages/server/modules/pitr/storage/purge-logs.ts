@@ -1,6 +1,6 @@
 import { isEngineError, logPrefix } from '@holdfast/engine';
 import type { Queue, RunningJob } from '../../../platform/queue.ts';
-import { nextLook } from '../../backups/index.ts';
+import { lookAfterLastTry, nextLook } from '../../backups/index.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
 import { isWithoutCredentials, storageStore, taskStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -36,8 +36,23 @@ export function purgeLogsHook(queue: Queue): PurgeHook {
 
 /** A locked object stays until its lock ends, and is tried again until then; without its key nobody can read it. */
 export async function purgeLogs(context: PitrContext, job: RunningJob<PurgeLogs>): Promise<void> {
+  const { log, clock } = context.backups.platform;
+  try {
+    await purgeOnce(context, job);
+  } catch (error) {
+    const startAfter = lookAfterLastTry(clock.now(), job);
+    if (!startAfter) throw error;
+    log.error(
+      { err: error, organizationId: job.data.purgedOrganizationId },
+      'logs of a purged organization are still there for now',
+    );
+    await lookAgain(context, job.data, startAfter);
+  }
+}
+
+async function purgeOnce(context: PitrContext, job: RunningJob<PurgeLogs>): Promise<void> {
   const { destination, logIds, purgedOrganizationId: organizationId, kept } = job.data;
-  const { log, queue, clock, database } = context.backups.platform;
+  const { log, clock, database } = context.backups.platform;
   if (isWithoutCredentials(destination)) {
     log.warn({ organizationId, logIds }, 'logs of a purged organization stay where it had no credentials');
     return;
@@ -58,8 +73,12 @@ export async function purgeLogs(context: PitrContext, job: RunningJob<PurgeLogs>
     await store.close();
   }
   const startAfter = nextLook(clock.now(), kept, isKept);
-  if (startAfter)
-    await database.system((transaction) =>
-      queue.enqueue(transaction, purgeLogsJob, { ...job.data, kept: kept + 1 }, { organizationId, startAfter }),
-    );
+  if (startAfter) await lookAgain(context, job.data, startAfter);
+}
+
+async function lookAgain({ backups: { platform } }: PitrContext, left: PurgeLogs, startAfter: Date): Promise<void> {
+  const { purgedOrganizationId: organizationId, kept } = left;
+  await platform.database.system((transaction) =>
+    platform.queue.enqueue(transaction, purgeLogsJob, { ...left, kept: kept + 1 }, { organizationId, startAfter }),
+  );
 }
