@@ -25,6 +25,10 @@ test('schedules are added, shown, changed, run, paused and deleted from the comm
   expect(preview.out).toContain(run.json.id);
   expect(preview.out).toMatch(/retention, newest_good/);
   expect((await holdfast('schedule', 'show', 'Nightly')).out).toMatch(/Last run +\S+ completed/);
+  expect((await holdfast('schedule', 'run', 'Nightly', '--wait')).code).toBe(0);
+  const fewer = await holdfast('schedule', 'edit', 'Nightly', '--keep', 'last:1');
+  expect([fewer.code, fewer.error]).toEqual([0, expect.stringMatching(/^1 backup kept until now will be removed/)]);
+  expect((await holdfast('schedule', 'edit', 'Nightly', '--keep', 'last:1,daily:7')).error).toBe('');
   expect(await holdfast('schedule', 'show', 'Nobody')).toMatchObject({ code: 5 });
   expect((await holdfast('schedule', 'delete', 'Nightly', '--yes')).code).toBe(0);
   expect((await holdfast('schedule', 'list')).out).toBe('There are none.\n');

@@ -1,7 +1,7 @@
 import { verifyChain, viewOfChain } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { exitCode } from '../exit-codes.ts';
-import { formatBytes, formatCount, printJson, printLine } from '../output.ts';
+import { countOf, formatBytes, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
 import { latestArgument } from './latest.ts';
 import { type StoreOptions, storeCommand } from './options.ts';
@@ -23,10 +23,10 @@ export function verifyCommand(): Command {
           if (options.json) printJson({ backupId: chain.at(-1)!.backupId, ...result });
           else if (result.isIntact) {
             printLine(
-              `Intact: ${formatCount(result.documents)} documents in ${formatCount(result.segments)} segments of ${result.backups} backups, ${formatBytes(result.storedBytes)}.`,
+              `Intact: ${countOf(result.documents, 'document')} in ${countOf(result.segments, 'segment')} of ${countOf(result.backups, 'backup')}, ${formatBytes(result.storedBytes)}.`,
             );
           } else {
-            printLine(`Damaged: ${formatCount(result.errorCount)} faults.`);
+            printLine(`Damaged: ${countOf(result.errorCount, 'fault')}.`);
             for (const { backupId, segment, message } of result.errors)
               printLine(`  ${backupId} ${segment ?? ''} ${message}`);
           }

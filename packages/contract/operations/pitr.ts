@@ -120,7 +120,7 @@ export const viewPitrDocuments = operation({
   params,
   query: viewDocumentsQuery,
   success: listWith(backupDocument, documentsScanned),
-  errors: viewErrors,
+  errors: [...viewErrors, 'COLLECTION_NOT_FOUND'],
 });
 
 export const viewPitrDiff = operation({

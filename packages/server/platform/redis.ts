@@ -14,7 +14,16 @@ export async function connectRedis(url: string, log: Logger): Promise<Redis> {
     enableOfflineQueue: false,
     connectTimeout: 3000,
   });
-  redis.on('error', (error: Error) => log.warn({ err: error }, 'Redis is away'));
+  // Each try to reach it again fails with an error of its own.
+  let isAway = false;
+  redis.on('error', (error: Error) => {
+    if (!isAway) log.warn({ err: error }, 'Redis is away: each process counts its own calls until it is back');
+    isAway = true;
+  });
+  redis.on('ready', () => {
+    if (isAway) log.info('Redis is back');
+    isAway = false;
+  });
   redis.connect().catch(() => undefined);
   return redis;
 }

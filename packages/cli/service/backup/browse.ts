@@ -4,7 +4,7 @@ import { collectionPath } from '../../paths.ts';
 import { printCollections } from '../collections.ts';
 import { pageSize, printList } from '../lists.ts';
 import { type ListOptions, positiveInteger, serviceCommand } from '../options.ts';
-import { backupIdOf, notFound } from '../references.ts';
+import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 import { backupArgument } from './show.ts';
 
@@ -45,9 +45,6 @@ async function printDocuments(
   const { prefix, search, limit } = options;
   const query = { collection, prefix, search, limit: pageSize(limit) };
   const documents = client.paginate('listBackupDocuments', { params: { backupId }, query });
-  const first = client.paginate('listBackupDocuments', { params: { backupId }, query: { collection, limit: 1 } });
-  if (collection !== undefined && !prefix && !(await isAny(first)))
-    throw notFound('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
   await listDocuments(documents, options);
 }
 
@@ -58,10 +55,4 @@ export async function listDocuments(documents: AsyncIterable<ShownDocument>, opt
     head: ['DOCUMENT', 'UPDATED', 'FIELDS'],
     row: ({ path, updateTime, fields }) => [path, updateTime, Object.keys(fields).join(', ').slice(0, 60)],
   });
-}
-
-/** A page whose time was up may be empty although there is something behind it. */
-export async function isAny(documents: AsyncIterable<unknown>): Promise<boolean> {
-  for await (const _ of documents) return true;
-  return false;
 }

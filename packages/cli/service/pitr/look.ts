@@ -2,12 +2,7 @@ import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { printLine } from '../../output.ts';
 import { collectionPath, documentPath } from '../../paths.ts';
-import {
-  type BrowseOptions as BrowseBackupOptions,
-  isAny,
-  listDocuments,
-  withBrowseOptions,
-} from '../backup/browse.ts';
+import { type BrowseOptions as BrowseBackupOptions, listDocuments, withBrowseOptions } from '../backup/browse.ts';
 import { printDiff } from '../backup/diff.ts';
 import { writeExport } from '../backup/export.ts';
 import { printCollections } from '../collections.ts';
@@ -15,7 +10,7 @@ import { pageSize } from '../lists.ts';
 import { isMoment, parseMoment } from '../moment.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
-import { backupIdOf, notFound, projectIdOf } from '../references.ts';
+import { backupIdOf, projectIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 
 interface AtMoment extends ServiceOptions {
@@ -55,10 +50,6 @@ async function browseDocuments(
   options: BrowseOptions,
 ): Promise<void> {
   const { at, prefix, search, limit } = options;
-  if (collection !== undefined && !prefix) {
-    const first = client.paginate('viewPitrDocuments', { params, query: { at, collection, limit: 1 } });
-    if (!(await isAny(first))) throw notFound('COLLECTION_NOT_FOUND', `There was nothing in ${collection} at ${at}.`);
-  }
   const query = { at, collection, prefix, search, limit: pageSize(limit) };
   await listDocuments(client.paginate('viewPitrDocuments', { params, query }), options);
 }

@@ -1,6 +1,7 @@
+import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
-import { printJson, printLine } from '../../output.ts';
+import { countOf, printJson, printLine } from '../../output.ts';
 import { reportEnd, waitForJob } from '../jobs.ts';
 import { type ServiceOptions, serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { projectIdOf, scheduleIdOf } from '../references.ts';
@@ -37,10 +38,37 @@ export function editCommand(): Command {
           const scheduleId = await scheduleIdOf(client, reference);
           const { name, cron } = options;
           const body = { ...(await settingsOf(client, options)), ...(name && { name }), ...(cron && { cron }) };
-          showSchedule(await client.updateSchedule({ params: { scheduleId }, body }), options);
+          const before = options.keep || options.retention ? await heldOf(client, scheduleId) : [];
+          const schedule = await client.updateSchedule({ params: { scheduleId }, body });
+          showSchedule(schedule, options);
+          if (before.length > 0) await tellLeaving(client, schedule, before);
         }),
     );
 }
+
+/** The backups of a schedule that stay for now. */
+async function heldOf(client: Client, scheduleId: string): Promise<string[]> {
+  const soon = Date.now() + removalTakesMs;
+  const held: string[] = [];
+  for await (const { backupId, removedAt } of client.paginate('previewRetention', {
+    params: { scheduleId },
+    query: {},
+  }))
+    if (removedAt === null || Date.parse(removedAt) > soon) held.push(backupId);
+  return held;
+}
+
+/** A rule that keeps less takes effect within minutes: whoever did not mean that can still put the former one back. */
+async function tellLeaving(client: Client, schedule: { id: string; name: string }, before: string[]): Promise<void> {
+  const held = new Set(await heldOf(client, schedule.id));
+  const leaving = before.filter((id) => !held.has(id)).length;
+  if (leaving > 0)
+    process.stderr.write(
+      `${countOf(leaving, 'backup')} kept until now will be removed within minutes: \`holdfast retention preview '${schedule.name}'\` says what stays.\n`,
+    );
+}
+
+const removalTakesMs = 3 * 60_000;
 
 const pauseOrResume = (verb: string, description: string, enabled: boolean) => (): Command =>
   serviceCommand(verb, description)

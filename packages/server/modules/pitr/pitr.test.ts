@@ -129,6 +129,8 @@ describe('switched on', () => {
     const documents = await ask('GET', pitrPath(`/view/documents?at=${before}&collection=users&limit=5`));
     expect(documents.body.data[0]).toMatchObject({ path: 'users/0', fields: { n: { stringValue: 'changed' } } });
     expect(documents.body.pagination.hasMore).toBe(true);
+    const nowhere = await ask('GET', pitrPath(`/view/documents?at=${before}&collection=nowhere`));
+    expect([nowhere.status, nowhere.body.error.code]).toEqual([404, 'COLLECTION_NOT_FOUND']);
     const live = await wholeDiff(bench, pitrPath(`/view/diff?at=${before}`));
     expect([live.added.length, live.removed.length, live.changed.length]).toEqual([1, 58, 0]);
     const moments = await wholeDiff(bench, pitrPath(`/view/diff?at=${after}&against=${before}`));

@@ -142,7 +142,8 @@ function viewHandlers(context: PitrContext): Handlers {
       readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
         const filters = [projectId, instant, query.collection, query.prefix, ...named(query.search)];
         const page = { list: 'pitr-documents', filters, ...query };
-        return await pageOfDocuments(cursors, page, view, query, signal);
+        const past = { name: `The database at ${instant}`, view };
+        return await pageOfDocuments(cursors, page, past, query, signal);
       }),
 
     exportPitr: async ({ organization, params: { projectId }, query, signal }) => {

@@ -82,7 +82,8 @@ export const overview = {
     due: 'Due',
     drill: 'Proven by a drill',
   },
-  lineLabel: (project: string, points: number) => `${project}: ${points} moments to go back to in the last 14 days`,
+  lineLabel: (project: string, points: number, days: number) =>
+    `${project}: ${plural(points, 'moment', 'moments')} to go back to in the last ${days} days`,
   lastDays: 'last 7 days, worst first',
   nextRuns: 'Next runs',
   noRuns: 'Nothing is planned.',

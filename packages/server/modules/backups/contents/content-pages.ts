@@ -47,7 +47,8 @@ export interface DocumentsQuery {
 }
 
 /** An empty page of a collection that is there is one thing, a name that nothing stands for another: COLLECTION_NOT_FOUND. */
-export async function requireCollection(
+async function requireCollection(
+  name: string,
   view: View,
   collection: string | undefined,
   signal: AbortSignal,
@@ -55,7 +56,7 @@ export async function requireCollection(
   if (collection === undefined) return;
   const scope = { collections: [collection], includeSubcollections: true, excludeCollections: [] };
   for await (const page of view.entries({ scope }, { signal })) if (page.length > 0) return;
-  throw new Problem('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
+  throw new Problem('COLLECTION_NOT_FOUND', `${name} holds nothing in ${collection}.`);
 }
 
 /** A cursor is bound to a search where there is one; those of before stay good. */
@@ -66,7 +67,7 @@ export function named(search: string | undefined): string[] {
 export async function pageOfDocuments(
   cursors: Cursors,
   { list, filters, limit, cursor }: PageQuery,
-  view: View,
+  { name, view }: { readonly name: string; readonly view: View },
   { collection, prefix, search, from }: DocumentsQuery,
   signal: AbortSignal,
 ) {
@@ -76,5 +77,6 @@ export async function pageOfDocuments(
     from === undefined || after !== undefined ? readDocuments(view, options) : readDocumentsFrom(view, from, options);
   const page = await (search === undefined ? read() : searchDocuments(view, search, options));
   const nextCursor = page.next === null ? null : cursors.write(list, filters, page.next);
+  if (page.documents.length === 0 && nextCursor === null) await requireCollection(name, view, collection, signal);
   return { data: page.documents, nextCursor, beside: defined({ scanned: page.scanned }) };
 }

@@ -3,7 +3,7 @@ import type { Handlers } from '../../../http/call.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
 import type { BackupsContext } from '../context.ts';
-import { named, pageOfCollections, pageOfDocuments, reading, requireCollection } from './content-pages.ts';
+import { named, pageOfCollections, pageOfDocuments, reading } from './content-pages.ts';
 import { type DiffPosition, diffBackup } from './diff-backup.ts';
 import { exportBackup } from './export-backup.ts';
 import { interactive, type OpenedChain, openChainOf } from './open-chain.ts';
@@ -31,15 +31,8 @@ export function contentsHandlers(context: BackupsContext): Handlers {
       readChain(organization.id, backupId, signal, async ({ readers }) => {
         const filters = [backupId, query.collection, query.prefix, ...named(query.search)];
         const view = viewOfChain(readers);
-        const page = await pageOfDocuments(
-          cursors,
-          { list: 'backup-documents', filters, ...query },
-          view,
-          query,
-          signal,
-        );
-        if (page.data.length === 0 && page.nextCursor === null) await requireCollection(view, query.collection, signal);
-        return page;
+        const page = { list: 'backup-documents', filters, ...query };
+        return await pageOfDocuments(cursors, page, { name: 'The backup', view }, query, signal);
       }),
 
     getBackupDocument: ({ organization, params: { backupId, documentPath }, signal }) =>

@@ -27,7 +27,9 @@ export function Page() {
     setText(search.q ?? '');
   }
   const project =
-    search.project === undefined ? projects.rows?.[0] : projects.rows?.find(({ id }) => id === search.project);
+    projects.rows?.find(({ id, connection }) =>
+      search.project === undefined ? connection.status === 'connected' : id === search.project,
+    ) ?? (search.project === undefined ? projects.rows?.[0] : undefined);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setSearch({ q: text });

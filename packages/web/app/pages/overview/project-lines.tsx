@@ -133,7 +133,7 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
       </td>
       <td className="py-1">
         <Line
-          label={t.overview.lineLabel(project.name, goodPoints(row).length)}
+          label={labelOf(row, lineDays, nowMs)}
           days={lineDays}
           nowMs={nowMs}
           points={pointsOf(row, overview?.nextRuns)}
@@ -148,6 +148,11 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
       </td>
     </tr>
   );
+}
+
+function labelOf(row: ProjectRow, days: number, nowMs: number): string {
+  const points = goodPoints(row).filter((backup) => nowMs - Date.parse(asOf(backup)) <= days * dayMs);
+  return t.overview.lineLabel(row.project.name, points.length, days);
 }
 
 const ofAge: readonly string[] = ['late', 'very_late', 'failing'];
@@ -253,7 +258,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
               {row.verdict && <VerdictState verdict={row.verdict} />}
             </div>
             <Line
-              label={t.overview.lineLabel(row.project.name, goodPoints(row).length)}
+              label={labelOf(row, phoneDays, nowMs)}
               days={phoneDays}
               nowMs={nowMs}
               points={pointsOf(row, overview?.nextRuns)}
