@@ -1,3 +1,4 @@
+import { minuteMs } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
@@ -68,7 +69,7 @@ async function tellLeaving(client: Client, schedule: { id: string; name: string 
     );
 }
 
-const removalTakesMs = 3 * 60_000;
+const removalTakesMs = 3 * minuteMs;
 
 const pauseOrResume = (verb: string, description: string, enabled: boolean) => (): Command =>
   serviceCommand(verb, description)
