@@ -2,9 +2,10 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { encodeJson } from '../../platform/database/json.ts';
 import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
-import { rowsWhere } from '../../platform/database/statement.ts';
+import { type RowBeside, rowsWhere } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
 import { projectStore } from '../projects/index.ts';
+import { storageSummarySql } from '../storage/index.ts';
 import { missesCopies } from './storage/missing-copies-sql.ts';
 import { isNotForeign } from './summaries/foreign-sql.ts';
 import { backupCopies, backups } from './tables.ts';
@@ -12,6 +13,8 @@ import { backupCopies, backups } from './tables.ts';
 export type BackupRow = typeof backups.$inferSelect;
 export type NewBackup = typeof backups.$inferInsert;
 export type CopyRow = typeof backupCopies.$inferSelect;
+/** With its copies and its destination. */
+export type ShownBackup = RowBeside<typeof backups, typeof beside>;
 
 const copiesOfBackups = rowsWhere(
   backupCopies,
@@ -21,11 +24,20 @@ const copiesOfBackups = rowsWhere(
   ),
   { orderBy: asc(backupCopies.position) },
 );
+/** What is shown with a backup. */
+const beside = {
+  copies: sql<Pick<CopyRow, 'storageDestinationId' | 'status' | 'error'>[]>`(
+    select coalesce(jsonb_agg(jsonb_build_object('storageDestinationId', c.storage_destination_id, 'status', c.status,
+             'error', c.error) order by c.position), '[]')
+      from backup_copies c where c.organization_id = backups.organization_id and c.backup_id = backups.id)`,
+  destination: storageSummarySql('backups.organization_id', 'backups.storage_destination_id'),
+};
 const byId = and(eq(backups.organizationId, sql.placeholder('organizationId')), eq(backups.id, sql.placeholder('id')));
 const undeletedById = and(byId, isNull(backups.deletedAt));
 const oneOfAny = rowsWhere(backups, byId);
 const oneBackup = rowsWhere(backups, undeletedById);
 const oneLocked = rowsWhere(backups, undeletedById, { lock: 'update' });
+const oneShown = rowsWhere(backups, undeletedById, { beside });
 
 /** A backup that nobody has begun: exactly these columns are written by `insertAll`. */
 export type WaitingBackup = Pick<
@@ -104,6 +116,7 @@ export const backupStore = {
   },
 
   page: pagesOf(backups, {
+    beside,
     always: isNull(backups.deletedAt),
     filters: {
       projectId: eq(backups.projectId, sql.placeholder('projectId')),
@@ -306,9 +319,10 @@ export const backupStore = {
     return client.read(copiesOfBackups, { organizationId, backupIds });
   },
 
-  /** The same for a list of backups, as a read of its own. */
-  copiesOf(database: Database, organizationId: string, backupIds: readonly string[]): Promise<CopyRow[]> {
-    return database.read(organizationId, copiesOfBackups, { organizationId, backupIds });
+  /** With all that is shown of it, as a read of its own. */
+  async shown(database: Database, organizationId: string, id: string): Promise<ShownBackup> {
+    const [row] = await database.read(organizationId, oneShown, { organizationId, id });
+    return found(row);
   },
 
   /** Into another organization; the transaction spans both. */
@@ -367,7 +381,7 @@ function is(organizationId: string, id: string) {
   return and(eq(backups.organizationId, organizationId), eq(backups.id, id), isNull(backups.deletedAt));
 }
 
-function found(row: BackupRow | undefined): BackupRow {
+function found<Row extends BackupRow>(row: Row | undefined): Row {
   if (!row) throw new Problem('BACKUP_NOT_FOUND', 'There is no such backup in this organization.');
   return row;
 }

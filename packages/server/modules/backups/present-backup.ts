@@ -1,18 +1,12 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { toWholeMillisecond } from '@holdfast/engine';
-import type { DestinationRow } from '../storage/index.ts';
-import { presentStorageSummary } from '../storage/index.ts';
-import type { BackupRow, CopyRow } from './backup-store.ts';
+import type { BackupRow, ShownBackup } from './backup-store.ts';
 import type { StoredVerification } from './tables.ts';
 import { presentWarning } from './warnings.ts';
 
 export type Backup = DataOf<Operations['getBackup']>;
 
-export function presentBackup(
-  row: BackupRow,
-  copies: readonly CopyRow[],
-  destination: DestinationRow | undefined,
-): Backup {
+export function presentBackup(row: ShownBackup): Backup {
   const duration = durationMs(row);
   return {
     id: row.id,
@@ -45,8 +39,8 @@ export function presentBackup(
     readsUsed: row.readsUsed,
     duration,
     durationFormatted: duration === null ? null : formatDuration(duration),
-    storageDestination: destination ? presentStorageSummary(destination) : null,
-    copies: copies.map((copy) => ({
+    storageDestination: row.destination,
+    copies: row.copies.map((copy) => ({
       storageDestinationId: copy.storageDestinationId,
       status: copy.status,
       error: copy.error as Backup['error'],

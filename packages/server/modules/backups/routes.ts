@@ -2,8 +2,7 @@ import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import { withInstants } from '../../platform/cursor.ts';
 import { placeOf } from '../../platform/database/pages.ts';
-import { storageStore } from '../storage/index.ts';
-import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
+import { backupEtag, backupStore } from './backup-store.ts';
 import { cancel, deleteBackup, setHold } from './change-backup.ts';
 import { contentsHandlers } from './contents/contents-routes.ts';
 import { startVerification } from './contents/start-verification.ts';
@@ -14,37 +13,14 @@ import { followBackup } from './events/live-events.ts';
 import { importBackup } from './import/import-backup.ts';
 import { presentBackup } from './present-backup.ts';
 
-async function presentAll(
-  { platform: { database } }: BackupsContext,
-  organizationId: string,
-  rows: readonly BackupRow[],
-) {
-  if (rows.length === 0) return [];
-  const ids = rows.map((row) => row.id);
-  const destinationIds = [...new Set(rows.map((row) => row.storageDestinationId))];
-  const [copies, destinations] = await Promise.all([
-    backupStore.copiesOf(database, organizationId, ids),
-    storageStore.manyOf(database, organizationId, destinationIds),
-  ]);
-  const copiesById = Map.groupBy(copies, (copy) => copy.backupId);
-  const destinationsById = new Map(destinations.map((destination) => [destination.id, destination]));
-  return rows.map((row) =>
-    presentBackup(row, copiesById.get(row.id) ?? [], destinationsById.get(row.storageDestinationId)),
-  );
-}
-
 /** One backup as the calls answer with it. */
 export async function answerBackup(context: BackupsContext, organizationId: string, backupId: string) {
-  const row = await context.platform.database.tenant(organizationId, (transaction) =>
-    backupStore.get(transaction, organizationId, backupId),
-  );
-  const [data] = await presentAll(context, organizationId, [row]);
-  return { data: data as NonNullable<typeof data>, etag: backupEtag(row), location: pathOf('getBackup', { backupId }) };
+  const row = await backupStore.shown(context.platform.database, organizationId, backupId);
+  return { data: presentBackup(row), etag: backupEtag(row), location: pathOf('getBackup', { backupId }) };
 }
 
 export function backupHandlers(context: BackupsContext): Handlers {
   const { database, cursors } = context.platform;
-  const present = (organizationId: string, rows: readonly BackupRow[]) => presentAll(context, organizationId, rows);
   const answer = (organizationId: string, backupId: string) => answerBackup(context, organizationId, backupId);
 
   return {
@@ -59,7 +35,7 @@ export function backupHandlers(context: BackupsContext): Handlers {
         (rows, before) => backupStore.page(database, organization.id, { limit: rows, before, filters }),
         placeOf,
       );
-      return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
+      return { data: page.rows.map(presentBackup), nextCursor: page.nextCursor };
     },
 
     createBackup: async (call) => {

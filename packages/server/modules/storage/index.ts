@@ -21,7 +21,13 @@ export {
   type StorageProject,
   type StorageUsage,
 } from './present-storage.ts';
-export { type DestinationRow, type OpenableDestination, storageStore } from './storage-store.ts';
+export {
+  type DestinationRow,
+  type OpenableDestination,
+  type StorageSummary,
+  storageStore,
+  storageSummarySql,
+} from './storage-store.ts';
 export type { TaskResult } from './tables.ts';
 export { requestRescan } from './tasks/request-rescan.ts';
 export { admitTasks, taskKind } from './tasks/task-admission.ts';

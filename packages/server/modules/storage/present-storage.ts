@@ -1,5 +1,5 @@
 import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
-import type { DestinationRow } from './storage-store.ts';
+import type { DestinationRow, StorageSummary } from './storage-store.ts';
 import type { TaskRow } from './tasks/task-store.ts';
 
 export type StorageView = DataOf<Operations['getStorageDestination']>;
@@ -50,7 +50,7 @@ export function presentStorage(
   };
 }
 
-export function presentStorageSummary(row: DestinationRow): { id: string; name: string; type: DestinationRow['type'] } {
+export function presentStorageSummary(row: DestinationRow): StorageSummary {
   return { id: row.id, name: row.name, type: row.type };
 }
 

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '../../platform/database/database.ts';
+import type { Transaction } from '../../platform/database/database.ts';
 import {
   and,
   asc,
@@ -10,6 +10,7 @@ import {
   ne,
   or,
   type Placeholder,
+  type SQL,
   sql,
 } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
@@ -31,6 +32,15 @@ const manyDestinations = rowsWhere(
 const byId = is(sql.placeholder('organizationId'), sql.placeholder('id'));
 const oneDestination = rowsWhere(storageDestinations, byId);
 const oneLocked = rowsWhere(storageDestinations, byId, { lock: 'update' });
+
+/** What other records show of a destination. */
+export type StorageSummary = Pick<DestinationRow, 'id' | 'name' | 'type'>;
+
+/** The summary of the destination that such columns name, to be read beside their row; a removed one has one too. */
+export function storageSummarySql(organizationId: string, id: string) {
+  return sql.raw(`(select jsonb_build_object('id', d.id, 'name', d.name, 'type', d.type) from storage_destinations d
+    where d.organization_id = ${organizationId} and d.id = ${id})`) as SQL<StorageSummary | null>;
+}
 
 export type OpenableDestination = Pick<
   DestinationRow,
@@ -170,11 +180,6 @@ export const storageStore = {
       .select()
       .from(storageDestinations)
       .where(or(isNull(deletedAt), isRemovedFolder));
-  },
-
-  /** `many` as a read of its own. */
-  manyOf(database: Database, organizationId: string, ids: readonly string[]): Promise<DestinationRow[]> {
-    return database.read(organizationId, manyDestinations, { organizationId, ids });
   },
 
   async lock({ client }: Transaction, organizationId: string, id: string): Promise<DestinationRow> {

@@ -12,7 +12,7 @@ import {
   sql,
   type TableConfig,
 } from './orm.ts';
-import { type Statement, selection } from './statement.ts';
+import { type Beside, type RowBeside, type Statement, selection } from './statement.ts';
 
 /** A table of things that organizations own, whose ids grow with time. */
 type OwnedTable = PgTable<TableConfig & { columns: { id: PgColumn; organizationId: PgColumn } }> & {
@@ -57,14 +57,20 @@ function shownWithinBytes(columns: Record<string, PgColumn>, order: readonly SQL
 /**
  * Pages of a table, newest first. `filters` holds one condition per filter, with a placeholder of the filter's name;
  * each combination of filters that somebody asks for becomes one statement. `createdAt` adds the filters `from` and `to`:
- * pages between two times come by the time, which is indexed, instead of by the id.
+ * pages between two times come by the time, which is indexed, instead of by the id. What is read `beside` the rows comes
+ * in the same round trip.
  */
-export function pagesOf<Table extends OwnedTable, Filter extends string = never>(
+export function pagesOf<
+  Table extends OwnedTable,
+  Filter extends string = never,
+  Others extends Beside = Record<never, SQL>,
+>(
   table: Table,
-  conditions: { always?: SQL; filters?: Readonly<Record<Filter, SQL>>; createdAt?: PgColumn } = {},
+  conditions: { always?: SQL; filters?: Readonly<Record<Filter, SQL>>; createdAt?: PgColumn; beside?: Others } = {},
 ) {
-  const { createdAt } = conditions;
-  const statements = new Map<string, Statement<Record<string, unknown>, Table['$inferSelect']>>();
+  type Row = RowBeside<Table, Others>;
+  const { createdAt, beside } = conditions;
+  const statements = new Map<string, Statement<Record<string, unknown>, Row>>();
   const byName: Readonly<Record<string, SQL>> = {
     ...conditions.filters,
     ...(createdAt
@@ -93,14 +99,14 @@ export function pagesOf<Table extends OwnedTable, Filter extends string = never>
           .where(which)
           .orderBy(...order)
           .limit(sql.placeholder('limit')),
-      shownWithinBytes(columns, order),
-    ) as Statement<Record<string, unknown>, Table['$inferSelect']>;
+      { shown: shownWithinBytes(columns, order), ...(beside && { beside }) },
+    ) as Statement<Record<string, unknown>, Row>;
   };
   return async (
     database: Pick<Database, 'read'>,
     organizationId: string,
     { limit, before, filters }: PageRequest<Filter | 'from' | 'to'>,
-  ): Promise<Table['$inferSelect'][] & CutRows> => {
+  ): Promise<Row[] & CutRows> => {
     const [beforeId, beforeTime] = before?.split(' ') ?? [];
     const values: Record<string, unknown> = { ...filters, before: beforeId, beforeTime };
     const names = [...Object.keys(byName), 'before'].filter((name) => values[name] !== undefined);

@@ -44,17 +44,25 @@ function nextName(): string {
 
 const selecting = <Columns extends Record<string, PgColumn>>(columns: Columns) => new QueryBuilder().select(columns);
 
+/** What is read beside the columns of a table, from other tables. Within them, columns are named as text. */
+export type Beside = Readonly<Record<string, SQL>>;
+type BesideOf<Others extends Beside> = { [Key in keyof Others]: Others[Key] extends SQL<infer Value> ? Value : never };
+
+/** A row of a table with what is read beside it. */
+export type RowBeside<Table extends PgTable, Others extends Beside> = Table['$inferSelect'] & BesideOf<Others>;
+
 /**
  * A selection of table columns; what differs from run to run is a `sql.placeholder` in it. In place of a column an
  * expression of its type may be `shown`.
  */
-export function selection<Columns extends Record<string, PgColumn>>(
+export function selection<Columns extends Record<string, PgColumn>, Others extends Beside = Record<never, SQL>>(
   columns: Columns,
   build: (select: ReturnType<typeof selecting<Columns>>) => SQLWrapper,
-  shown: { readonly [Key in keyof Columns]?: SQL } = {},
-): Statement<Record<string, unknown>, RowOf<Columns>> {
-  const { sql: text, params } = dialect.sqlToQuery(build(selecting({ ...columns, ...shown })).getSQL());
+  { shown, beside }: { readonly shown?: { readonly [Key in keyof Columns]?: SQL }; readonly beside?: Others } = {},
+): Statement<Record<string, unknown>, RowOf<Columns> & BesideOf<Others>> {
+  const { sql: text, params } = dialect.sqlToQuery(build(selecting({ ...columns, ...shown, ...beside })).getSQL());
   const entries = Object.entries(columns);
+  const besides = Object.keys(beside ?? {}).map((key, index) => [key, entries.length + index] as const);
   return {
     name: nextName(),
     text,
@@ -67,7 +75,11 @@ export function selection<Columns extends Record<string, PgColumn>>(
           const value = row[index] ?? null;
           read[key] = value === null ? null : column.mapFromDriverValue(parsers[index]!(value));
         }
-        return read as RowOf<Columns>;
+        for (const [key, index] of besides) {
+          const value = row[index] ?? null;
+          read[key] = value === null ? null : parsers[index]!(value);
+        }
+        return read as RowOf<Columns> & BesideOf<Others>;
       };
     },
   };
@@ -77,19 +89,27 @@ export function selection<Columns extends Record<string, PgColumn>>(
  * The whole rows for which `which` holds; what differs from run to run is a `sql.placeholder` in it. Jobs look the same few
  * records up all the time, and building the text of such a query takes longer than the database takes to answer it.
  */
-export function rowsWhere<Table extends PgTable>(
+export function rowsWhere<Table extends PgTable, Others extends Beside = Record<never, SQL>>(
   table: Table,
   which: SQL | undefined,
-  { orderBy, lock }: { readonly orderBy?: SQL; readonly lock?: 'update' | 'no key update' } = {},
-): Statement<Record<string, unknown>, Table['$inferSelect']> {
+  {
+    orderBy,
+    lock,
+    beside,
+  }: { readonly orderBy?: SQL; readonly lock?: 'update' | 'no key update'; readonly beside?: Others } = {},
+): Statement<Record<string, unknown>, RowBeside<Table, Others>> {
   const columns = getTableColumns(table as PgTable) as Record<string, PgColumn>;
-  return selection(columns, (select) => {
+  const build = (select: ReturnType<typeof selecting>) => {
     const query = select
       .from(table as PgTable)
       .where(which)
       .orderBy(...(orderBy ? [orderBy] : []));
     return lock ? query.for(lock) : query;
-  }) as Statement<Record<string, unknown>, Table['$inferSelect']>;
+  };
+  return selection(columns, build, beside && { beside }) as Statement<
+    Record<string, unknown>,
+    RowBeside<Table, Others>
+  >;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: how a result is read depends on its statement, which is the key.
