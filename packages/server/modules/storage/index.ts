@@ -24,7 +24,6 @@ export {
 export {
   type DestinationRow,
   type OpenableDestination,
-  type StorageSummary,
   storageStore,
   storageSummarySql,
 } from './storage-store.ts';
