@@ -116,6 +116,16 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'backup.completed' }).click();
     await page.getByText('Signed with the current secret').waitFor();
+    const view = page.getByRole('region', { name: /^dlv_/ });
+    await view.getByText(/The next attempt is/).waitFor();
+    // Nothing of a disabled webhook is tried again, so no time is told and nothing is offered that would be refused.
+    await dashboard.app.request('PATCH', `/api/v1/webhooks/${made.body.data.id}/toggle`, {
+      ...shop.as,
+      body: { enabled: false },
+    });
+    await view.getByText(/nothing is tried while it is disabled/).waitFor();
+    expect(await view.getByText(/The next attempt is/).count()).toBe(0);
+    expect(await view.getByRole('button', { name: 'Send again' }).count()).toBe(0);
     await dashboard.app.request('DELETE', `/api/v1/webhooks/${made.body.data.id}`, shop.as);
   });
 

@@ -172,6 +172,28 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     await page.unroute(/\/diff\?/);
   });
 
+  test('a comparison names the other backup before the list of all of them has been read', async () => {
+    const { page } = owner;
+    const [backupId, against] = [await shop.backUp(), await shop.backUp()];
+    await page.route(/\/api\/v1\/backups\?/, () => {});
+    await goInside(page, shop.slug, `/backups/${backupId}/compare?against=${against}`);
+    await page.getByText(/^What changed from \d+ \w+ \d+ [\d:]+ to \d+ \w+ \d+ [\d:]+\.$/).waitFor();
+    expect(await page.getByRole('combobox', { name: /^With/ }).inputValue()).toBe(against);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
+  test('ages are told by the clock of the service, where that of the browser is hours off', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    await page.addInitScript(`{
+      const now = Date.now;
+      Date.now = () => now() + 5 * 3_600_000;
+    }`);
+    await shop.backUp();
+    await page.goto(`/o/${shop.slug}/backups`);
+    await page.getByRole('row').filter({ hasText: 'Shop' }).first().getByRole('time').first().hover();
+    await page.getByRole('tooltip').getByText('just now').waitFor();
+  });
+
   test('a document whose versions cannot be read is still named, with what to do', async () => {
     const { page } = owner;
     const error = { code: 'SERVICE_UNAVAILABLE', message: 'It stops.' };

@@ -1,5 +1,6 @@
 import { pathOf } from '@holdfast/contract';
 import { type Client, createClient } from '@holdfast/contract/client';
+import { hearServiceClock } from '../format/service-clock.ts';
 
 /** Asked when the session is over and cannot be renewed; answers whether the same person signed in again meanwhile. */
 let onSignedOut: () => Promise<boolean> = async () => false;
@@ -33,6 +34,7 @@ const isOver = ({ status }: Response) => status >= 400 && status < 500 && status
 const withSession: typeof fetch = async (input, init) => {
   if (signingIn) await signingIn;
   const response = await fetch(input, init);
+  hearServiceClock(response);
   if (response.status !== 401 || String(input).includes('/auth/local')) return response;
   const renewed = await renew();
   if (!renewed.ok && !isOver(renewed)) return renewed.clone();

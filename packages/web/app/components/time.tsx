@@ -1,14 +1,14 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
 import { useZone } from '../api/organization.tsx';
+import { serviceNow } from '../format/service-clock.ts';
 import { formatAge, formatClock, formatDateTime, formatDay, formatHour, formatNearDay } from '../format/times.ts';
 import { Tooltip } from './tooltip.tsx';
 
+const stepMs = 15_000;
 const listeners = new Set<() => void>();
-let nowMs = Date.now();
 setInterval(() => {
-  nowMs = Date.now();
   for (const listener of listeners) listener();
-}, 15_000);
+}, stepMs);
 
 /** The time, as often as an age has to change. */
 export function useNow(): number {
@@ -17,7 +17,7 @@ export function useNow(): number {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => nowMs,
+    () => Math.floor(serviceNow() / stepMs) * stepMs,
   );
 }
 

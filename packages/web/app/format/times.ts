@@ -1,5 +1,6 @@
 import { dayMs, hourMs, minuteMs } from '@holdfast/contract';
 import { formatDuration } from './numbers.ts';
+import { serviceNow } from './service-clock.ts';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -29,7 +30,7 @@ function formatDate(moment: Moment, zone: string): string {
 }
 
 /** 18 Nov, with the year only where it is another one. */
-export function formatDay(moment: Moment, zone: string, nowMs = Date.now()): string {
+export function formatDay(moment: Moment, zone: string, nowMs = serviceNow()): string {
   const year = (at: Moment) => formatter(zone, { year: 'numeric' }).format(asDate(at));
   const date = formatDate(moment, zone);
   return year(moment) === year(nowMs) ? date.replace(/ \d{4}$/, '') : date;
@@ -53,7 +54,7 @@ export function formatMonth(day: number): string {
 }
 
 /** Today, or the day with its weekday within a week, else the date. */
-export function formatNearDay(moment: Moment, zone: string, nowMs = Date.now()): string {
+export function formatNearDay(moment: Moment, zone: string, nowMs = serviceNow()): string {
   const day = formatDate(moment, zone);
   if (day === formatDate(nowMs, zone)) return 'Today';
   if (day === formatDate(nowMs + dayMs, zone)) return 'Tomorrow';
@@ -61,7 +62,7 @@ export function formatNearDay(moment: Moment, zone: string, nowMs = Date.now()):
 }
 
 /** Under two days "7 h ago", under a week "2 d 13 h ago", beyond it the date. */
-export function formatAge(moment: Moment, zone: string, nowMs = Date.now()): string {
+export function formatAge(moment: Moment, zone: string, nowMs = serviceNow()): string {
   const ageMs = nowMs - asDate(moment).getTime();
   // Two clocks never agree to the second: what the service says has happened has happened.
   if (Math.abs(ageMs) < minuteMs) return 'just now';
@@ -70,7 +71,7 @@ export function formatAge(moment: Moment, zone: string, nowMs = Date.now()): str
   return `${formatRoughly(ageMs)} ago`;
 }
 
-export function formatIn(moment: Moment, zone: string, nowMs = Date.now()): string {
+export function formatIn(moment: Moment, zone: string, nowMs = serviceNow()): string {
   const aheadMs = asDate(moment).getTime() - nowMs;
   if (aheadMs < minuteMs) return 'in a moment';
   if (aheadMs > 7 * dayMs) return formatDay(moment, zone, nowMs);

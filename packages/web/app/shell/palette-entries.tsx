@@ -2,6 +2,7 @@ import { roleAtLeast } from '@holdfast/contract';
 import { Archive, CalendarClock, Database, HardDrive, Hash, History, Settings, Webhook } from 'lucide-react';
 import { useAll } from '../api/calls.ts';
 import { useCan, useWorkplace, useZone } from '../api/organization.tsx';
+import { serviceNow } from '../format/service-clock.ts';
 import { formatDateTime, momentIn } from '../format/times.ts';
 import type { Paths } from '../paths.ts';
 import { t } from '../texts/index.ts';
@@ -77,7 +78,7 @@ function usePages(projects: readonly Project[], text: string): Entry[] {
 function useMoments(projects: readonly Project[], text: string): Entry[] {
   const paths = usePaths();
   const zone = useZone();
-  const atMs = momentIn(text, zone, Date.now());
+  const atMs = momentIn(text, zone, serviceNow());
   if (atMs === undefined) return [];
   return projects
     .filter(isCaptured)

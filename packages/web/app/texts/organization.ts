@@ -73,6 +73,7 @@ export const webhooks = {
     answered: (status: number, words: string) => `The receiver answers ${status} ${words}`.trim(),
     noAnswer: 'The receiver does not answer',
     mend: 'Mend the receiver, then send again: nothing is lost.',
+    enableFirst: 'Mend the receiver and enable the webhook, then send again: nothing is tried while it is disabled.',
     nextAt: (time: string) => `The next attempt is ${time}. `,
     whatAnswered: 'What it answered',
     whatSent: 'What was sent',

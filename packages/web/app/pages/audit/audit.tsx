@@ -13,6 +13,7 @@ import { Empty, FilteredEmpty, FormProblem, NoPermission } from '../../component
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { saveStream } from '../../format/save-file.ts';
+import { serviceNow } from '../../format/service-clock.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
@@ -51,7 +52,7 @@ function useFilters() {
   const [search, setSearch] = useSearch();
   const days = search.days ?? '7';
   // Rounded to the hour, so that the key of the query rests.
-  const fromMs = Math.floor(Date.now() / hourMs) * hourMs - Number(days) * dayMs;
+  const fromMs = Math.floor(serviceNow() / hourMs) * hourMs - Number(days) * dayMs;
   const query = {
     ...(days === 'all' ? {} : { from: new Date(fromMs).toISOString() }),
     ...(search.action ? { action: search.action } : {}),

@@ -6,6 +6,7 @@ import { CopyButton } from '../../components/copy.tsx';
 import { Box } from '../../components/list.tsx';
 import { Problem } from '../../components/states.tsx';
 import { useNow } from '../../components/time.tsx';
+import { byServiceClock } from '../../format/service-clock.ts';
 import { formatAge, formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 
@@ -34,7 +35,7 @@ export function ChainVerdict() {
         <h2 className="text-table font-semibold">{valid ? t.audit.whole : t.audit.broken}</h2>
         <p className="text-table text-ink2">
           {valid ? from && t.audit.wholeText(entries, formatDateTime(from, zone)) : t.audit.brokenText(brokenAt ?? '')}{' '}
-          {t.audit.checkedAt(formatAge(chain.dataUpdatedAt, zone, now))}
+          {t.audit.checkedAt(formatAge(byServiceClock(chain.dataUpdatedAt), zone, now))}
         </p>
       </div>
       {newestHash && (

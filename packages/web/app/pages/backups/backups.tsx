@@ -18,6 +18,7 @@ import { List } from '../../components/list.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
 import { Withheld } from '../../components/withheld.tsx';
 import { formatBytes } from '../../format/numbers.ts';
+import { serviceNow } from '../../format/service-clock.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
@@ -142,7 +143,7 @@ function summaryIn(destination: Destination | undefined): string {
 
 /** Rounded to the hour, so that the key of the query rests. */
 const daysAgo = (days: string) =>
-  new Date(Math.floor(Date.now() / hourMs) * hourMs - Number(days) * dayMs).toISOString();
+  new Date(Math.floor(serviceNow() / hourMs) * hourMs - Number(days) * dayMs).toISOString();
 
 function pick(search: Search): Record<string, string> {
   const { project, status, type, trigger, days, storage } = search;

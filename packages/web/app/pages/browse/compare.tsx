@@ -33,15 +33,20 @@ export function Page() {
   );
   const zone = useZone();
   const paths = usePaths();
-  const momentOf = (id: string) => {
-    const found = others.rows?.find((other) => other.id === id)?.snapshotTime;
-    return found ? formatDateTime(found, zone) : id;
-  };
+  // Named before all of the others have been read, and where it is not among them.
+  const named = useRead(
+    'getBackup',
+    { params: { backupId: against } },
+    { enabled: against !== 'live', everyMs: false },
+  );
+  const momentOf = ({ snapshotTime, createdAt }: Backup) => formatDateTime(snapshotTime ?? createdAt, zone);
   if (backup.error && !backup.data)
     return <ProblemPage error={backup.error} onRetry={() => void backup.refetch()} from="backups" />;
-  const from = backup.data ? formatDateTime(backup.data.snapshotTime ?? backup.data.createdAt, zone) : '';
+  const from = backup.data ? momentOf(backup.data) : '';
   const isReadable = backup.data?.status === 'completed';
-  const to = against === 'live' ? t.browse.live.toLowerCase() : momentOf(against);
+  const to = against === 'live' ? t.browse.live.toLowerCase() : named.data && momentOf(named.data);
+  const choices = (others.rows ?? []).filter(({ id }) => id !== backupId);
+  const isAmongThem = against === 'live' || choices.some(({ id }) => id === against);
   return (
     <PageFrame
       title={t.browse.compareTitle}
@@ -50,7 +55,7 @@ export function Page() {
         { label: from, to: paths.backup(backupId) },
         { label: t.browse.compareTitle },
       ]}
-      {...(isReadable ? { subtitle: t.browse.compareSubtitle(from, to) } : {})}
+      {...(isReadable && to !== undefined ? { subtitle: t.browse.compareSubtitle(from, to) } : {})}
     >
       {backup.data && !isReadable && <NothingInside backup={backup.data} />}
       {isReadable && (
@@ -63,9 +68,8 @@ export function Page() {
             onChange={(next) => setSearch({ against: next })}
             options={[
               ['live', t.browse.live],
-              ...(others.rows ?? [])
-                .filter(({ id }) => id !== backupId)
-                .map(({ id }): [string, string] => [id, momentOf(id)]),
+              ...(isAmongThem ? [] : [[against, to ?? against] as const]),
+              ...choices.map((other) => [other.id, momentOf(other)] as const),
             ]}
           />
           {search.collection && (

@@ -7,6 +7,7 @@ import { countChanges, DocumentDiff } from '../../components/document-diff.tsx';
 import { Exact } from '../../components/exact.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { useIsWide } from '../../components/use-is-phone.ts';
+import { byServiceClock } from '../../format/service-clock.ts';
 import { formatClock, formatDateTime } from '../../format/times.ts';
 import { isSameDocument, linksInto } from '../../format/values.ts';
 import type { RestoreStart } from '../../paths.ts';
@@ -66,7 +67,7 @@ export function Page() {
         {versions.versions && versions.versions.length > 0 && (
           <Shown
             project={project.data}
-            projectReadAtMs={project.dataUpdatedAt}
+            projectReadAtMs={byServiceClock(project.dataUpdatedAt)}
             projectId={projectId}
             path={path}
             versions={versions.versions}
@@ -131,7 +132,7 @@ function Shown(props: ShownProps) {
   const changes = isRead ? countChanges(thenFields.data, nowFields.data) : { changed: 0, added: 0, removed: 0 };
   const others = useOthers(projectId, path);
   const momentWords = (version: Version) => formatDateTime(version.at, zone);
-  const readAtMs = isUnknown || live.data === undefined ? undefined : live.dataUpdatedAt;
+  const readAtMs = isUnknown || live.data === undefined ? undefined : byServiceClock(live.dataUpdatedAt);
   const isThere = live.data !== null;
   const coveredFrom = project?.pitr.coveredFrom;
   const until = project && standsStillAt(project.pitr, props.projectReadAtMs);

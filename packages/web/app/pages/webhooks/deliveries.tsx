@@ -12,6 +12,7 @@ import { Empty, FilteredEmpty } from '../../components/states.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time, useNow } from '../../components/time.tsx';
 import { useIsWide } from '../../components/use-is-phone.ts';
+import { serviceNow } from '../../format/service-clock.ts';
 import { formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
@@ -23,7 +24,7 @@ import type { WebhookDetail } from './webhook-detail.ts';
 /** Of today the time alone, as the newest rows are. */
 function NearTime({ at }: { at: string }) {
   const zone = useZone();
-  const isToday = formatNearDay(at, zone, useNow()) === formatNearDay(Date.now(), zone);
+  const isToday = formatNearDay(at, zone, useNow()) === formatNearDay(serviceNow(), zone);
   return <Time at={at} as={isToday ? 'clock' : 'near'} />;
 }
 
@@ -72,7 +73,8 @@ function useProposed(rows: readonly Delivery[] | undefined, filters: string): st
 }
 
 /** At the left what was sent, at the right one delivery with everything that happened to it. */
-export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: WebhookDetail }) {
+export function Deliveries({ webhook }: { webhook: WebhookDetail }) {
+  const { id: webhookId, format } = webhook;
   const chosen = useParam('deliveryId');
   const paths = usePaths();
   const [search, setSearch] = useSearch();
@@ -163,7 +165,7 @@ export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: We
       {shownId && (
         <DeliveryView
           key={shownId}
-          webhookId={webhookId}
+          webhook={webhook}
           deliveryId={shownId}
           delivery={rows?.find(({ id }) => id === shownId)}
         />

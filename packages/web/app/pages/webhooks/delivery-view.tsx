@@ -12,22 +12,25 @@ import { formatIn } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { type Delivery, DeliveryState } from './delivery-state.tsx';
 import { statusWords } from './status-words.ts';
+import type { WebhookDetail } from './webhook-detail.ts';
 
 type Request = DataOf<Operations['getDeliveryRequest']>;
 
 interface DeliveryViewProps {
-  webhookId: string;
+  webhook: WebhookDetail;
   deliveryId: string;
   /** Its row, when that is among those that are shown: filters and pages may leave it out. */
   delivery: Delivery | undefined;
 }
 
-export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewProps) {
-  const params = { webhookId, deliveryId };
+export function DeliveryView({ webhook, deliveryId, delivery }: DeliveryViewProps) {
+  const params = { webhookId: webhook.id, deliveryId };
   const request = useRead('getDeliveryRequest', { params }, { everyMs: 4000 });
   const retry = useAct('retryDelivery');
   const canRetry = useCan('admin');
   const { deliveries } = t.webhooks;
+  // A disabled webhook gets nothing: what was to be tried again will not be.
+  const nextAttemptAt = webhook.enabled ? (delivery?.nextAttemptAt ?? null) : null;
   if (request.error && !request.data) return <Problem error={request.error} onRetry={() => void request.refetch()} />;
   if (!request.data) return <Skeleton />;
   return (
@@ -43,7 +46,7 @@ export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewPr
         </div>
         <div className="flex flex-wrap gap-3">
           <CopyTextButton text={curlOf(request.data)}>{deliveries.copyCurl}</CopyTextButton>
-          {canRetry && (
+          {canRetry && webhook.enabled && (
             <Button kind="primary" icon={Send} busy={retry.isPending} onClick={() => retry.mutate({ params })}>
               {deliveries.sendAgain}
             </Button>
@@ -54,8 +57,8 @@ export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewPr
         </p>
         <FormProblem error={retry.error} />
       </header>
-      <Cause request={request.data} nextAttemptAt={delivery?.nextAttemptAt ?? null} />
-      <Attempts request={request.data} nextAttemptAt={delivery?.nextAttemptAt ?? null} />
+      <Cause request={request.data} isEnabled={webhook.enabled} nextAttemptAt={nextAttemptAt} />
+      <Attempts request={request.data} nextAttemptAt={nextAttemptAt} />
       <Texts request={request.data} />
     </section>
   );
@@ -75,8 +78,14 @@ function eventOf({ body }: Request): string {
   }
 }
 
+interface CauseProps {
+  request: Request;
+  isEnabled: boolean;
+  nextAttemptAt: string | null;
+}
+
 /** What is wrong, in a sentence. */
-function Cause({ request, nextAttemptAt }: { request: Request; nextAttemptAt: string | null }) {
+function Cause({ request, isEnabled, nextAttemptAt }: CauseProps) {
   const zone = useZone();
   const now = useNow();
   const last = request.attempts.at(-1);
@@ -93,7 +102,7 @@ function Cause({ request, nextAttemptAt }: { request: Request; nextAttemptAt: st
         </p>
         <p className="text-ink2">
           {nextAttemptAt && deliveries.nextAt(formatIn(nextAttemptAt, zone, now))}
-          {deliveries.mend}
+          {isEnabled ? deliveries.mend : deliveries.enableFirst}
         </p>
       </div>
     </div>

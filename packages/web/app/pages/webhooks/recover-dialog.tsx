@@ -6,14 +6,15 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { FormButtons } from '../../components/form-buttons.tsx';
 import { FormProblem } from '../../components/states.tsx';
+import { serviceNow } from '../../format/service-clock.ts';
 import { inputClock, inputDate, instantOf } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 
 /** After the receiver is mended: everything that failed since a time is sent again. */
 export function RecoverDialog({ webhookId, onClose }: { webhookId: string; onClose: () => void }) {
   const zone = useZone();
-  const [date, setDate] = useState(() => inputDate(Date.now() - dayMs, zone));
-  const [clock, setClock] = useState(() => inputClock(Date.now() - dayMs, zone));
+  const [date, setDate] = useState(() => inputDate(serviceNow() - dayMs, zone));
+  const [clock, setClock] = useState(() => inputClock(serviceNow() - dayMs, zone));
   const recover = useAct('recoverWebhook');
   const submit = (event: FormEvent) => {
     event.preventDefault();
