@@ -104,6 +104,18 @@ test('a commit can take effect and lose its answer', async () => {
   expect(await query(client, { from: [{ collectionId: 'a' }] })).toEqual(['a/1']);
 });
 
+test('one write of a batch fails with a status of its own, its neighbours are made', async () => {
+  sandbox.control.addFault({ method: 'BatchWrite', document: 'q/1', status: 'ABORTED', times: 1 });
+  const writes = [0, 1, 2].map((n) => setWrite(`q/${n}`, fields({ n })));
+  const codes = async () => {
+    const { status } = await client.unary('BatchWrite', { database: database, writes });
+    return status.map((each: { code: number }) => each.code);
+  };
+  expect(await codes()).toEqual([0, 10, 0]);
+  expect(await query(client, { from: [{ collectionId: 'q' }] })).toEqual(['q/0', 'q/2']);
+  expect(await codes()).toEqual([0, 0, 0]);
+});
+
 test('above the write quota, commits fail whole and batches in part', async () => {
   sandbox.control.setWriteQuota({ documentsPerSecond: 10 });
   const writes = Array.from({ length: 15 }, (_, index) => setWrite(`q/${index}`, fields({ n: index })));

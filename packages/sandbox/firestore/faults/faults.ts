@@ -6,6 +6,8 @@ import { Random } from './random.ts';
 export interface FaultRule {
   /** The RPC by its bare name (`Commit`); absent, every RPC. */
   readonly method?: string;
+  /** Only the write of the document at this path, in a BatchWrite: it is not made, its neighbours are. */
+  readonly document?: string;
   /** Calls end with this status instead of being served. */
   readonly status?: CodeName;
   readonly message?: string;
@@ -90,12 +92,21 @@ export class Faults {
   async before(call: Call): Promise<void> {
     for (const armed of this.#rules) {
       const { rule } = armed;
-      if (isStreamRule(rule) || rule.afterEffect) continue;
+      if (isStreamRule(rule) || rule.afterEffect || rule.document !== undefined) continue;
       if (!this.#strikes(armed, call.method)) continue;
       if (rule.latencyMs !== undefined) await sleep(rule.latencyMs);
       await rule.until;
       if (rule.reset) call.reset();
       else if (rule.status !== undefined) throw faultError(rule.status, rule.message);
+    }
+  }
+
+  /** Before one write of many is made: throws the status it alone shall end with. */
+  beforeWrite(call: Call, path: string): void {
+    for (const armed of this.#rules) {
+      const { status, document, message } = armed.rule;
+      if (document !== path || status === undefined || !this.#strikes(armed, call.method)) continue;
+      throw faultError(status, message);
     }
   }
 

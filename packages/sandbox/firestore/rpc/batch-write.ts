@@ -9,6 +9,7 @@ import {
   type WriteMessage,
   type WriteResultMessage,
 } from '../store/write.ts';
+import type { Call } from '../transport/call.ts';
 import type { UnaryMethod } from '../transport/dispatch.ts';
 import { asRpcError, grpcCode, invalid } from '../transport/status.ts';
 import { parseDatabaseName } from '../values/name.ts';
@@ -38,7 +39,7 @@ export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
       if (writes.length > writesMax) throw invalid(`Maximum ${writesMax} writes allowed per request.`);
       const prepared = writes.map((write) => prepareWrite(database, write));
       checkDistinct(prepared);
-      const response = writeEach(sandbox, database, prepared);
+      const response = writeEach(sandbox, call, database, prepared);
       sandbox.counters.method(call.method).documents += response.status.filter(
         ({ code }) => code === grpcCode.OK,
       ).length;
@@ -51,6 +52,7 @@ export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
 /** Each write stands alone: one may fail while its neighbours are stored. */
 function writeEach(
   sandbox: Sandbox,
+  call: Call,
   database: Database,
   writes: readonly PreparedWrite[],
 ): { writeResults: WriteResultMessage[]; status: StatusMessage[] } {
@@ -60,7 +62,8 @@ function writeEach(
   const writeResults: WriteResultMessage[] = [];
   const status: StatusMessage[] = [];
   writes.forEach((write, index) => {
-    const outcome = index < admitted ? writeOne(database, write, time, changed) : { result: {}, status: overQuota };
+    const outcome =
+      index < admitted ? writeOne(sandbox, call, database, write, time, changed) : { result: {}, status: overQuota };
     if (outcome.status === ok)
       sandbox.counters.billWrites(
         Number(write.message.operation !== 'delete'),
@@ -74,12 +77,15 @@ function writeEach(
 }
 
 function writeOne(
+  sandbox: Sandbox,
+  call: Call,
   database: Database,
   write: PreparedWrite,
   time: Micros,
   changed: DocumentEntry[],
 ): { result: WriteResultMessage; status: StatusMessage } {
   try {
+    sandbox.faults.beforeWrite(call, write.name.path);
     const batch = new WriteBatch(database, time);
     const result = batch.stage(write);
     changed.push(...batch.install());

@@ -33,6 +33,7 @@ export class Governor {
   #bytesInFlight = 0;
   #inFlightLimit = inFlightMax;
   #successes = 0;
+  #accepted = 0;
   #share = 1;
   #backedOffMs = Number.NEGATIVE_INFINITY;
   readonly #waiting: (() => void)[] = [];
@@ -46,6 +47,11 @@ export class Governor {
 
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  /** How many requests the database has taken something of. */
+  get accepted(): number {
+    return this.#accepted;
   }
 
   /** Writes per second at this moment; infinite without ramp-up. */
@@ -106,6 +112,7 @@ export class Governor {
   }
 
   succeeded(): void {
+    this.#accepted += 1;
     this.#successes += 1;
     if (this.#successes < this.#inFlightLimit) return;
     this.#successes = 0;

@@ -27,12 +27,30 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
   let open = batch;
   let failures = 0;
   let renewed = false;
+  /** What the database had taken of all requests when this one was refused last. */
+  let accepted = governor.accepted;
   for (;;) {
     await context.guard?.beforeSend?.();
     throwIfAborted(signal);
-    try {
-      const { refused, versions } = await send(context, open);
-      const { again, mismatches } = settle(context, open, refused, versions);
+    const answer = await send(context, open).catch(refusedRequest);
+    if (answer instanceof GrpcError) {
+      if (answer.code === grpcCode.UNAUTHENTICATED && !renewed) {
+        renewed = true;
+        client.channel.invalidateCredentials();
+        continue;
+      }
+      if (answer.code === grpcCode.INVALID_ARGUMENT) return await sendApart(context, open, answer);
+      if (!isTransient(answer)) throw answer;
+      context.mayBeRepeated = true;
+      governor.pushedBack();
+      failures += 1;
+      if (failures >= client.retry.attemptsMax) {
+        if (isContention(answer)) return await sendApart(context, open, answer);
+        throw answer;
+      }
+      noteWaiting(targetFailure(answer));
+    } else {
+      const { again, mismatches } = settle(context, open, answer.refused, answer.versions);
       if (mismatches.length > 0) {
         const over = await resolveMismatches(context, open, mismatches);
         if (over !== undefined) await sendBatch(context, over);
@@ -42,28 +60,12 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
       governor.pushedBack();
       failures = again.length < open.count ? 1 : failures + 1;
       if (failures >= client.retry.attemptsMax) {
-        // Nothing at all gets through: that is an outage, and the work resumes later. A few that do not are failures.
-        if (open === batch) throw refusalOf(again, ' again and again');
-        return await giveUp(context, open, again);
+        return await giveUp(context, open, again, { isOutage: governor.accepted === accepted });
       }
-      if (again.length === open.count) noteWaiting(targetFailure(refusalOf(again)));
+      accepted = governor.accepted;
+      // Where others write to the very documents, the database is not what is waited for.
+      if (again.length === open.count && !again.every(isContention)) noteWaiting(targetFailure(refusalOf(again)));
       open = open.pick(again.map((failure) => failure.index));
-    } catch (error) {
-      if (error instanceof GrpcError && error.code === grpcCode.UNAUTHENTICATED && !renewed) {
-        renewed = true;
-        client.channel.invalidateCredentials();
-        continue;
-      }
-      if (error instanceof GrpcError && error.code === grpcCode.INVALID_ARGUMENT) {
-        await sendApart(context, open, error);
-        return;
-      }
-      if (!isTransient(error)) throw error;
-      context.mayBeRepeated = true;
-      governor.pushedBack();
-      failures += 1;
-      if (failures >= client.retry.attemptsMax) throw error;
-      noteWaiting(targetFailure(error));
     }
     await pause(backoffMs(client.retry, failures), signal);
     await governor.takeRate(open.count, signal);
@@ -95,6 +97,11 @@ async function send(context: SendContext, batch: WriteBatch): Promise<Answer> {
     if (isRefusal(error)) context.isUnsure = wasUnsure;
     throw error;
   }
+}
+
+function refusedRequest(error: unknown): GrpcError {
+  if (error instanceof GrpcError) return error;
+  throw error;
 }
 
 /** The whole request was turned down: nothing of it is written. */
@@ -142,16 +149,32 @@ function settle(
 /** Of a single write these say that it was not made. Every other one that may pass says that nobody knows. */
 const refusedCodes: ReadonlySet<number> = new Set([grpcCode.ABORTED, grpcCode.RESOURCE_EXHAUSTED]);
 
-/** What is there all the same was written by an attempt of which nobody knew. */
-async function giveUp(context: SendContext, batch: WriteBatch, refused: readonly WriteFailure[]): Promise<void> {
+/**
+ * What is there all the same was written by an attempt of which nobody knew. Nothing of anybody's gets through: that is an
+ * outage, and the work resumes later. A few that do not are failures, and so is each that others write to all the time.
+ */
+async function giveUp(
+  context: SendContext,
+  batch: WriteBatch,
+  refused: readonly WriteFailure[],
+  { isOutage }: { isOutage: boolean },
+): Promise<void> {
   const left = context.mayBeRepeated ? await withoutWritten(context, batch, refused) : refused;
+  const turnedAway = left.filter((failure) => !isContention(failure));
+  if (isOutage && turnedAway.length > 0) throw refusalOf(turnedAway, ' again and again');
   for (const { index, code, message } of left) fail(context, batch, index, code, message);
 }
 
-/** Firestore refuses the whole request for one bad write; halving finds it and lets the others through. */
-async function sendApart(context: SendContext, batch: WriteBatch, error: GrpcError): Promise<void> {
+function isContention({ code }: { code: number }): boolean {
+  return code === grpcCode.ABORTED;
+}
+
+/** The whole request is refused for one bad write, or one that others are in the way of; halving finds it and lets the others through. */
+async function sendApart(context: SendContext, batch: WriteBatch, { code, message }: GrpcError): Promise<void> {
   if (batch.count === 1) {
-    fail(context, batch, 0, error.code, error.message);
+    if (code === grpcCode.ABORTED)
+      return await giveUp(context, batch, [{ index: 0, code, message }], { isOutage: false });
+    fail(context, batch, 0, code, message);
     return;
   }
   const indices = Array.from({ length: batch.count }, (_, index) => index);

@@ -101,6 +101,36 @@ describe('a target', () => {
     expect(await documentsNow()).toBe(20);
   });
 
+  test('whose quota runs out in the middle of a request fails no document: the restore says so and goes on later', async () => {
+    const backupId = await bench.backUp();
+    bench.clear();
+    bench.sandbox.control.setWriteQuota({ documentsPerSecond: 5 });
+    const id = await start({ backupId, ...withoutSafety });
+    const failed = await ended(id);
+    expectFailed(failed, 'RESTORE_QUOTA_EXCEEDED');
+    expect(failed.errors).toMatchObject({ count: 0 });
+    bench.sandbox.control.clearFaults();
+    await resume(id);
+    expect(await documentsNow()).toBe(20);
+  });
+
+  test('where others write to one document all the time fails that one, and everything else is done', async () => {
+    const backupId = await bench.backUp({ collections: ['users'] });
+    bench.clear();
+    await bench.firestore.doc('users/extra').set({ n: 0 });
+    bench.sandbox.control.addFault({ method: 'BatchWrite', document: 'users/1', status: 'ABORTED' });
+    const id = await start({ backupId, options: { deleteExtra: true } });
+    const failed = await ended(id);
+    expectFailed(failed, 'SOURCE_UNAVAILABLE', /writes to these documents.*resume/);
+    expect(failed).toMatchObject({ documentsRestored: 19, documentsDeleted: 1, errors: { count: 1 } });
+    // Tried again alone, it still stops nothing.
+    await bench.app.request('POST', `${restorePath(id)}/resume`, bench.as);
+    expect(await ended(id)).toMatchObject({ status: 'failed', documentsRestored: 19, errors: { count: 1 } });
+    bench.sandbox.control.clearFaults();
+    await resume(id);
+    expect(await documentsNow()).toBe(20);
+  });
+
   test('that is away is SOURCE_UNAVAILABLE, and nothing is lost by waiting', async () => {
     const backupId = await bench.backUp();
     bench.clear();

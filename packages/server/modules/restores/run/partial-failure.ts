@@ -12,6 +12,8 @@ const meanings: readonly (readonly [codes: readonly string[], code: JobErrorCode
   [['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'OUT_OF_RANGE', 'ALREADY_EXISTS', 'AUTH_USER'], 'INVALID_STATE'],
 ];
 
+const waitForOthers =
+  'Something else writes to these documents all the time: wait until it is done, or stop it, then resume the restore.';
 const lookAtEach =
   'Look at the errors of the single documents, mend their causes or leave those documents out, then resume the restore.';
 
@@ -23,5 +25,6 @@ export function partialFailure(count: number, sample: readonly DocumentFailure[]
   const message = `${count} ${count === 1 ? one : several} not written; everything else was. The first: ${sample[0]?.path ?? ''}: ${sample[0]?.message ?? ''}`;
   const [, code] = meanings.find(([codes]) => codes.some((one) => found.has(one))) ?? [[], 'INTERNAL_ERROR' as const];
   const error = toJobError(new Problem(code, message));
+  if (found.size === 1 && found.has('ABORTED')) return { ...error, advice: waitForOthers };
   return code === 'INVALID_STATE' || code === 'INTERNAL_ERROR' ? { ...error, advice: lookAtEach } : error;
 }
