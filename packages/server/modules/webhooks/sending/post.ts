@@ -1,11 +1,7 @@
-import { type Agent, request } from 'undici';
+import type { Agent } from 'undici';
 import { AddressRefused } from '../../../platform/outbound/address-guard.ts';
 import type { RenderedRequest } from '../requests/render-request.ts';
-
-/** How much of an answer is kept. */
-const responseBytesMax = 16 * 1024;
-/** How much of an answer is read so that its connection can be used again; beyond it the connection is dropped. */
-const drainBytesMax = 256 * 1024;
+import { type Answer, exchange } from './exchange.ts';
 
 /** How one attempt ended. */
 export interface Outcome {
@@ -31,11 +27,7 @@ export async function post(
   const timer = setTimeout(() => deadline.abort(), timeoutMs);
   const giveUp = () => deadline.abort();
   stop?.addEventListener('abort', giveUp, { once: true });
-  const seen: { statusCode: number | null; chunks: Buffer[]; retryAfter: string | undefined } = {
-    statusCode: null,
-    chunks: [],
-    retryAfter: undefined,
-  };
+  const seen: Answer = { statusCode: null, retryAfter: undefined, chunks: [] };
   let error: string | null = null;
   try {
     await exchange(agent, rendered, deadline.signal, seen);
@@ -55,30 +47,6 @@ export async function post(
     retryAfter: seen.retryAfter,
     timedOut: deadline.signal.aborted,
   };
-}
-
-async function exchange(
-  agent: Agent,
-  { url, headers, body }: RenderedRequest,
-  signal: AbortSignal,
-  seen: { statusCode: number | null; chunks: Buffer[]; retryAfter: string | undefined },
-): Promise<void> {
-  const response = await request(url, { dispatcher: agent, method: 'POST', headers, body, signal });
-  response.body.on('error', () => undefined);
-  seen.statusCode = response.statusCode;
-  const retryAfter = response.headers['retry-after'];
-  seen.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
-  let keptBytes = 0;
-  let readBytes = 0;
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    readBytes += chunk.length;
-    if (keptBytes < responseBytesMax) {
-      const kept = chunk.subarray(0, responseBytesMax - keptBytes);
-      seen.chunks.push(kept);
-      keptBytes += kept.length;
-    }
-    if (readBytes > drainBytesMax) break;
-  }
 }
 
 function refusalOf(statusCode: number): string | null {
@@ -104,6 +72,7 @@ const sentences: Readonly<Record<string, string>> = {
   ENOTFOUND: 'The name could not be resolved.',
   ENODATA: 'The name could not be resolved.',
   ESERVFAIL: 'The name could not be resolved.',
+  TOO_MANY_INTERIM: 'The endpoint sent interim answers without end.',
   ETIMEOUT: 'The name could not be resolved in time.',
 };
 
