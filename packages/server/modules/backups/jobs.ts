@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { daySeconds, hourSeconds } from '../../platform/durations.ts';
-import { defineJob, type JobSettings } from '../../platform/queue.ts';
+import { defineJob, type JobSettings, type RunningJob } from '../../platform/queue.ts';
 
 const ofBackup = z.object({ organizationId: z.string(), backupId: z.string() });
 /** Work that was let in by the admission: it does nothing once its record was let in anew. */
@@ -27,6 +27,12 @@ export const removeObjectsJob = defineJob({
   ...common,
   ...sideWork,
   name: 'backup-remove',
+  schema: ofBackup.extend({
+    /** Of one that was never completed: the destinations that kept something when they were looked at last; absent at first. */
+    left: z.array(z.string()).optional(),
+    /** How often they were looked at before. */
+    looks: z.number().optional(),
+  }),
   retryLimit: 100,
   retryDelaySeconds: 10,
 });
@@ -34,6 +40,7 @@ export const verifyBackupJob = defineJob({ ...admitted, name: 'backup-verify' })
 /** Merges a chain into a full backup without reading the source. */
 export const mergeBackupJob = defineJob({ ...admitted, name: 'backup-merge' });
 export const importBackupJob = defineJob({ ...admitted, name: 'backup-import' });
+export type RemoveObjects = RunningJob<z.infer<typeof removeObjectsJob.schema>>;
 const movedFrom = z.object({ organizationId: z.string(), storageDestinationIds: z.array(z.string()) });
 /** The organization a backup came from, and the destinations it had there. */
 export type MovedFrom = z.infer<typeof movedFrom>;

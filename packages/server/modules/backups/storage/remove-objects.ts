@@ -1,29 +1,24 @@
-import type { AuditAction } from '@holdfast/contract';
 import {
   type BlobStore,
   backupPrefix,
   deleteBackup,
-  isEngineError,
   isObjectOf,
   type ManifestBody,
   manifestKey,
 } from '@holdfast/engine';
 import { isUnused } from '../../../platform/database/use-locks.ts';
-import { dayMs, later } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
-import type { RunningJob } from '../../../platform/queue.ts';
-import { systemActor } from '../../audit/index.ts';
 import { admitTasks, type DestinationRow, requestRescan, storageStore, taskStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
-import { removeObjectsJob } from '../jobs.ts';
+import { type RemoveObjects, removeObjectsJob } from '../jobs.ts';
 import { chainStore } from './chain-store.ts';
 import { hasObjects } from './moved-copies.ts';
 import { liesWholeIn } from './prove-copy.ts';
+import { isForeign, isRefusal, noteRemoval, within } from './removal.ts';
+import { followMoved, removeUnfinished } from './remove-unfinished.ts';
 import type { UnknownBackups } from './unknown-backups.ts';
-
-type Job = RunningJob<{ organizationId: string; backupId: string }>;
 
 const keysPerCall = 500;
 
@@ -33,7 +28,11 @@ const keysPerCall = 500;
  * Locked objects, and those in a destination without credentials, outlive their backup: its row stays, hidden, until they
  * could be removed too. Where a destination was removed before, they stay, and the audit log says so.
  */
-export async function removeObjects(context: BackupsContext, unknown: UnknownBackups, job: Job): Promise<void> {
+export async function removeObjects(
+  context: BackupsContext,
+  unknown: UnknownBackups,
+  job: RemoveObjects,
+): Promise<void> {
   const { organizationId, backupId } = job.data;
   const found = await context.platform.database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.findAny(transaction, organizationId, backupId);
@@ -44,11 +43,11 @@ export async function removeObjects(context: BackupsContext, unknown: UnknownBac
     const known = destinations.filter((destination) => destination.deletedAt === null);
     return { row, destinations: known, forgottenIds: ids.filter((id) => !known.some((one) => one.id === id)) };
   });
-  if (!found) return;
+  if (!found) return await followMoved(context, job);
   const { row, destinations, forgottenIds } = found;
   if (row.deletedAt !== null) await removeDeleted(context, unknown, row, destinations, forgottenIds, job.signal);
   else if (row.status === 'failed' || row.status === 'cancelled')
-    await removeUnfinished(context, row, destinations, job);
+    await removeUnfinished(context, row, { destinations, forgottenIds }, job);
 }
 
 async function removeDeleted(
@@ -105,8 +104,9 @@ async function removeDeleted(
       await backupStore.purge(transaction, organizationId, backupId);
       // Nobody can remove what lies where the destination itself was removed first.
       if (forgottenIds.length > 0 && !isForeign(row))
-        await note(context, transaction, row, 'backup.objects_left', { storageDestinationIds: forgottenIds });
-      if (destinations.length > 0) await note(context, transaction, row, 'backup.objects_removed', { versionsKept });
+        await noteRemoval(context, transaction, row, 'backup.objects_left', { storageDestinationIds: forgottenIds });
+      if (destinations.length > 0)
+        await noteRemoval(context, transaction, row, 'backup.objects_removed', { versionsKept });
     }
     const parent = row.parentId && (await backupStore.findAny(transaction, organizationId, row.parentId));
     if (parent && parent.deletedAt !== null)
@@ -171,10 +171,6 @@ async function isNeededIn(
   }
 }
 
-function isRefusal(error: unknown): boolean {
-  return isEngineError(error, 'STORAGE_PERMISSION_DENIED') || isEngineError(error, 'STORAGE_CREDENTIALS_MISSING');
-}
-
 /** A backup that goes because another holds the same: that one is read, every byte, in each place from which this goes. */
 async function isReplaced(
   context: BackupsContext,
@@ -227,80 +223,13 @@ async function unmark(context: BackupsContext, row: BackupRow, why: string, need
   log.error({ backupId, replacedBy }, `a backup stays, because ${why}`);
   await database.tenant(organizationId, async (transaction) => {
     await chainStore.bringBack(transaction, organizationId, backupId);
-    await note(context, transaction, row, 'backup.removal_refused', { replacedBy });
+    await noteRemoval(context, transaction, row, 'backup.removal_refused', { replacedBy });
     // Nothing goes for its sake again before it was found whole.
     if (replacedBy !== null && !neededIn) await doubtBackup(context, transaction, organizationId, replacedBy);
     if (neededIn) await requestRescan(context, transaction, neededIn);
   });
   if (neededIn) await admitTasks(context.platform);
   await admitVerifications(context.platform);
-}
-
-/**
- * What a failed or cancelled backup has left; what is locked is tried again every day. Where a manifest lies the backup is whole after all: a catalogue that was
- * set back to an earlier day calls it unfinished. It stays, and a rescan links it again.
- */
-async function removeUnfinished(
-  context: BackupsContext,
-  row: BackupRow,
-  destinations: readonly DestinationRow[],
-  { signal }: Job,
-): Promise<void> {
-  const { id: backupId, organizationId } = row;
-  const { clock, database, log, queue } = context.platform;
-  let isLocked = false;
-  for (const destination of isForeign(row) ? [] : destinations) {
-    await within(context, destination, async (store) => {
-      if ((await store.head(manifestKey(backupId), { signal })) === undefined) {
-        await deleteBackup(store, backupId, { signal }).catch((error: unknown) => {
-          if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-          isLocked = true;
-          log.warn({ err: error, backupId }, 'objects of an unfinished backup are locked and stay for now');
-        });
-      } else log.warn({ backupId }, 'an unfinished backup has a manifest and stays; a rescan links it');
-    });
-  }
-  if (!isLocked) return;
-  const startAfter = later(clock.now(), dayMs);
-  const key = `${backupId}/locked/${startAfter.getTime()}`;
-  await database.tenant(organizationId, (transaction) =>
-    queue.enqueue(transaction, removeObjectsJob, { organizationId, backupId }, { key, startAfter }),
-  );
-}
-
-/** A file that was to be registered where it lies, and was not, still belongs to whoever put it there. */
-function isForeign(row: BackupRow): boolean {
-  return row.imported?.inPlace === true && row.status !== 'completed';
-}
-
-async function within<Result>(
-  context: BackupsContext,
-  destination: DestinationRow,
-  work: (store: BlobStore) => Promise<Result>,
-): Promise<Result> {
-  const store = await context.stores.open(destination);
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
-
-async function note(
-  context: BackupsContext,
-  transaction: Parameters<typeof context.audit.write>[0],
-  row: BackupRow,
-  action: AuditAction,
-  details: Record<string, unknown>,
-): Promise<void> {
-  await context.audit.write(transaction, {
-    organizationId: row.organizationId,
-    action,
-    actor: systemActor,
-    resource: { type: 'backup', id: row.id },
-    origin: null,
-    details: { projectId: row.projectId, scheduleId: row.scheduleId, ...details },
-  });
 }
 
 /** Removes what a dead worker stored and the manifest does not list. */

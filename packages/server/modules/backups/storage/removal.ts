@@ -1,0 +1,49 @@
+/** What all removals of a backup's objects share. */
+
+import type { AuditAction } from '@holdfast/contract';
+import { type BlobStore, isEngineError } from '@holdfast/engine';
+import { systemActor } from '../../audit/index.ts';
+import type { DestinationRow } from '../../storage/index.ts';
+import type { BackupRow } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+
+/** A lock or a right that is missing: another try at once would not help. */
+export function isRefusal(error: unknown): boolean {
+  return isEngineError(error, 'STORAGE_PERMISSION_DENIED') || isEngineError(error, 'STORAGE_CREDENTIALS_MISSING');
+}
+
+/** A file that was to be registered where it lies, and was not, still belongs to whoever put it there. */
+export function isForeign(row: BackupRow): boolean {
+  return row.imported?.inPlace === true && row.status !== 'completed';
+}
+
+export async function within<Result>(
+  context: BackupsContext,
+  destination: DestinationRow,
+  work: (store: BlobStore) => Promise<Result>,
+): Promise<Result> {
+  const store = await context.stores.open(destination);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Says in the audit log what became of them. */
+export async function noteRemoval(
+  context: BackupsContext,
+  transaction: Parameters<typeof context.audit.write>[0],
+  row: BackupRow,
+  action: AuditAction,
+  details: Record<string, unknown>,
+): Promise<void> {
+  await context.audit.write(transaction, {
+    organizationId: row.organizationId,
+    action,
+    actor: systemActor,
+    resource: { type: 'backup', id: row.id },
+    origin: null,
+    details: { projectId: row.projectId, scheduleId: row.scheduleId, ...details },
+  });
+}

@@ -1,0 +1,81 @@
+import { deleteBackup, manifestKey } from '@holdfast/engine';
+import { dayMs, later } from '../../../platform/durations.ts';
+import type { DestinationRow } from '../../storage/index.ts';
+import type { BackupRow } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { type RemoveObjects, removeObjectsJob } from '../jobs.ts';
+import { copyStore } from './copy-store.ts';
+import { isForeign, isRefusal, noteRemoval, within } from './removal.ts';
+
+const pauseDaysMax = 30;
+
+interface Places {
+  destinations: readonly DestinationRow[];
+  /** Destinations that were removed themselves. */
+  forgottenIds: readonly string[];
+}
+
+/**
+ * What a failed or cancelled backup has left. What a lock, missing credentials or an outage keeps is tried again ever more rarely until
+ * it is gone; where the destination itself was removed, the audit log says that it stays. Where a manifest lies the backup is
+ * whole after all: a catalogue that was set back to an earlier day calls it unfinished. It stays, and a rescan links it again.
+ */
+export async function removeUnfinished(
+  context: BackupsContext,
+  row: BackupRow,
+  { destinations, forgottenIds }: Places,
+  job: RemoveObjects,
+): Promise<void> {
+  if (isForeign(row)) return;
+  const { id: backupId, organizationId } = row;
+  const { clock, database, log, queue } = context.platform;
+  const { left, looks = 0 } = job.data;
+  const kept: string[] = [];
+  const failures: unknown[] = [];
+  for (const destination of destinations.filter(({ id }) => left?.includes(id) ?? true))
+    await removeFrom(context, destination, backupId, job.signal).catch((error: unknown) => {
+      job.signal.throwIfAborted();
+      log.warn({ err: error, backupId }, 'objects of an unfinished backup are locked or out of reach and stay for now');
+      kept.push(destination.id);
+      if (!isRefusal(error)) failures.push(error);
+    });
+  if (failures.length > 0 && !job.lastAttempt) throw failures[0];
+  const lost = forgottenIds.filter((id) => left?.includes(id) ?? row.startedAt !== null);
+  const startAfter = later(clock.now(), Math.min(2 ** looks, pauseDaysMax) * dayMs);
+  await database.tenant(organizationId, async (transaction) => {
+    if (lost.length > 0)
+      await noteRemoval(context, transaction, row, 'backup.objects_left', { storageDestinationIds: lost });
+    if (kept.length === 0) return;
+    const next = { organizationId, backupId, left: kept, looks: looks + 1 };
+    const key = `${backupId}/left/${startAfter.getTime()}`;
+    await queue.enqueue(transaction, removeObjectsJob, next, { key, startAfter });
+  });
+}
+
+async function removeFrom(
+  context: BackupsContext,
+  destination: DestinationRow,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await within(context, destination, async (store) => {
+    if ((await store.head(manifestKey(backupId), { signal })) === undefined)
+      await deleteBackup(store, backupId, { signal });
+    else context.platform.log.warn({ backupId }, 'an unfinished backup has a manifest and stays; a rescan links it');
+  });
+}
+
+/** It moved with its project: what it left is looked for where the other organization knows its destinations. */
+export async function followMoved({ platform }: BackupsContext, { data: { backupId } }: RemoveObjects): Promise<void> {
+  await platform.database.system(async (transaction) => {
+    const found = await copyStore.findAnywhere(transaction, backupId);
+    if (!found) return;
+    const { organizationId } = found;
+    await platform.queue.enqueue(
+      transaction,
+      removeObjectsJob,
+      { organizationId, backupId },
+      { key: `${backupId}/moved` },
+    );
+  });
+}
