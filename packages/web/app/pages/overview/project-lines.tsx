@@ -65,7 +65,7 @@ export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) 
         <table className="w-full table-fixed border-collapse text-table" aria-label={t.overview.table.project}>
           <thead>
             <tr className="border-line border-b text-left text-meta text-ink2">
-              <th scope="col" className="w-[19%] py-2 pr-3 pl-4 font-medium">
+              <th scope="col" className="w-[19%] py-2 pr-3 pl-4 max-md:w-[24%] font-medium">
                 {table.project}
               </th>
               <th scope="col" className="w-[14%] py-2 font-medium">
