@@ -1,6 +1,8 @@
 import { type DocumentSource, type Scope, wholeDatabase } from '../../ports/document-source.ts';
 import {
+  type ApplyCounts,
   type ApplyOptions,
+  type ApplyProgress,
   type ApplyResult,
   type DocumentTarget,
   type GuardedBatch,
@@ -50,10 +52,17 @@ export interface ExtraDeletesOptions extends RestoreOptions {
 
 /**
  * Deletes what the target held when the restore began and the view does not have. What somebody made or changed since is
- * not touched: every delete names the version it may delete.
+ * not touched: every delete names the version it may delete. What somebody has deleted since is in no count: it is none of
+ * the documents that a restore writes or leaves, and nothing is done to it.
  */
 export async function restoreDeletes(options: ExtraDeletesOptions): Promise<ApplyResult> {
-  return await applyTo(options, extraDeletes(options));
+  const { onProgress } = options;
+  const told = onProgress ? { onProgress: (progress: ApplyProgress) => onProgress(withoutGone(progress)) } : {};
+  return withoutGone(await applyTo({ ...options, ...told }, extraDeletes(options)));
+}
+
+function withoutGone<Counts extends ApplyCounts>(counts: Counts): Counts {
+  return { ...counts, skipped: 0 };
 }
 
 async function applyTo(options: RestoreOptions, batches: AsyncIterable<RecordBatch>): Promise<ApplyResult> {

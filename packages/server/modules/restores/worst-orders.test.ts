@@ -216,6 +216,30 @@ test('what skip_existing deletes and hears nothing of is deleted and taken back,
   expect(Object.keys(await contents())).toEqual(['users/ada', 'users/bob', 'users/cat', 'users/dan']);
 });
 
+test.each(['skip_existing', 'overwrite'])(
+  'what somebody deletes before deleteExtra comes to it is in no count, so that all there is to do is what was done (%s)',
+  async (mergeMode) => {
+    await fill({ 'users/ada': { n: 1 }, 'users/zoe': { n: 1 } });
+    const backupId = await bench.backUp();
+    await bench.firestore.doc('users/zoe').delete();
+    await fill({ 'users/bob': { n: 1 }, 'users/cat': { n: 1 }, 'users/dan': { n: 1 } });
+    const gate = Promise.withResolvers<void>();
+    bench.sandbox.control.addFault({ method: 'BatchWrite', until: gate.promise, times: 1 });
+    const id = await start('', { backupId, options: { mergeMode, deleteExtra: true } });
+    await expect.poll(() => bench.sandbox.control.faultHits()[0]).toBe(1);
+    for (const path of ['users/bob', 'users/cat']) await bench.firestore.doc(path).delete();
+    gate.resolve();
+    const done = await ended(id);
+    expect(done).toMatchObject({
+      status: 'completed',
+      documentsRestored: mergeMode === 'overwrite' ? 2 : 1,
+      documentsDeleted: 1,
+      conflicts: 0,
+      progress: { documents: 3, documentsTotal: 3 },
+    });
+  },
+);
+
 test('documents of an imported backup of another database refer to the target, whatever lies beside them in the basket', async () => {
   const elsewhere = await connect('somewhere-else');
   const theirs = new Firestore({ projectId: 'somewhere-else' });
