@@ -345,6 +345,20 @@ describe('a stream', () => {
     await expect(read()).rejects.toMatchObject({ code: 'NETWORK_ERROR' });
   });
 
+  test('of events that a process ends because it stops is an error too: there is more to come', async () => {
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end('event: progress\ndata: {"status":"running"}\n\nretry: 1000\n\n');
+    };
+    const seen: string[] = [];
+    const read = async () => {
+      for await (const { status } of await client().streamBackupEvents({ params: { backupId: 'bkp_1' } }))
+        seen.push(status);
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'NETWORK_ERROR' });
+    expect(seen).toEqual(['running']);
+  });
+
   test('of a table is read as text', async () => {
     answer = (_, response) =>
       response.writeHead(200, { 'content-type': 'text/csv' }).end('id,action\n1,backup.created\n');

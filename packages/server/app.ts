@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import { requireDataFolder } from './data-folder.ts';
 import { Metrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
+import { SilentConnections, Stopping } from './http/stopping.ts';
 import { type StreamLimits, usualStreamLimits } from './http/streams.ts';
 import { databaseFunctions, jobDefinitions } from './modules/declarations.ts';
 import { composeModules } from './modules/index.ts';
@@ -35,7 +36,6 @@ import { version } from './version.ts';
 
 export { loadConfig } from './config.ts';
 
-const closingConnectionsMs = 5 * secondMs;
 const usualHeadersMsMax = 20 * secondMs;
 
 export interface AppOverrides {
@@ -67,7 +67,8 @@ export interface App {
   readonly signInLink: string | undefined;
   /** Another one, for after the first was used. */
   newSignInLink(): Promise<string | undefined>;
-  close(): Promise<void>;
+  /** It lingers where another process takes its place: whoever calls it meanwhile is answered, and sent there. */
+  close(options?: { lingers: boolean }): Promise<void>;
 }
 
 /** Configuration → platform → modules → roles. What was opened last is closed first. */
@@ -103,6 +104,8 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     { url: appUrl, jobs: jobDefinitions, log },
     config.HOLDFAST_ROLES.includes('worker') || config.HOLDFAST_ROLES.includes('scheduler'),
   );
+  const stopping = new Stopping();
+  stopping.signal.addEventListener('abort', () => void queue.stopTaking().catch(() => undefined));
   const address = { value: '' };
   const cpuTurns = new CpuTurns();
   const platform: Platform = {
@@ -125,12 +128,9 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     composition;
   lifecycle.onClose('modules', () => composition.close());
   await queue.start();
-  lifecycle.onClose('queue', () => queue.close(config.SHUTDOWN_GRACE_SECONDS * 1000));
+  lifecycle.onClose('queue', () => queue.close(stopping.graceMs));
 
   const state = { ready: false };
-  lifecycle.onClose('readiness', () => {
-    state.ready = false;
-  });
   const redis = config.REDIS_URL ? await connectRedis(config.REDIS_URL, log) : undefined;
   if (redis) lifecycle.onClose('redis', () => redis.disconnect());
   const memoryLimiter = new MemoryRateLimiter(clock);
@@ -146,7 +146,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     // One role tells of everybody, so that ten workers do not tell the same ten times.
     measure: isApi ? measure : async () => [],
     isBehindProxy: config.TRUST_PROXY !== false,
-    isReady: () => state.ready,
+    isReady: () => state.ready && !stopping.signal.aborted,
     checkRedis: async () => (redis ? ((await redis.ping()) === 'PONG' ? 'ok' : 'error') : 'not configured'),
   });
   const http = await createHttpServer({
@@ -165,13 +165,14 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     authRateLimitPerMinute: config.AUTH_RATE_LIMIT_PER_MINUTE,
     refusedRateLimitPerMinute: config.REFUSED_RATE_LIMIT_PER_MINUTE,
     streamLimits: { ...usualStreamLimits, ...overrides.streamLimits },
+    stopping: stopping.signal,
     headersMsMax: overrides.headersMsMax ?? usualHeadersMsMax,
     calls: cpuTurns,
     publicOrigin: () => new URL(platform.baseUrl()).origin,
     checkAnswers: overrides.checkAnswers ?? false,
   });
   if (isApi) servePages(http, overrides.dashboardFolder);
-  address.value = await listen(http, config, lifecycle);
+  address.value = await listen(http, config, lifecycle, stopping);
 
   if (config.HOLDFAST_ROLES.includes('worker')) {
     for (const module of modules) {
@@ -201,8 +202,10 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     requireProvider,
     signInLink: isApi ? await signInLink() : undefined,
     newSignInLink: signInLink,
-    close: async () => {
-      log.info({ graceSeconds: config.SHUTDOWN_GRACE_SECONDS }, 'the service stops');
+    close: async ({ lingers } = { lingers: false }) => {
+      const graceSeconds = config.SHUTDOWN_GRACE_SECONDS;
+      log.info({ graceSeconds }, 'the service stops');
+      stopping.begin(graceSeconds * secondMs, lingers && isApi);
       await lifecycle.close();
       log.info('the service has stopped');
     },
@@ -230,16 +233,15 @@ export async function openDatabase(
   });
 }
 
-/** Calls under way are told and may finish; a connection that has asked for nothing yet would be waited for over a minute. */
-async function closeServer(http: FastifyInstance): Promise<void> {
-  const timer = setTimeout(() => http.server.closeAllConnections(), closingConnectionsMs);
-  await http.close();
-  clearTimeout(timer);
-}
-
-async function listen(http: FastifyInstance, config: Config, lifecycle: Lifecycle): Promise<string> {
+async function listen(
+  http: FastifyInstance,
+  config: Config,
+  lifecycle: Lifecycle,
+  stopping: Stopping,
+): Promise<string> {
+  const silent = new SilentConnections(http);
   await http.listen({ port: config.PORT, host: config.HOST });
-  lifecycle.onClose('http server', () => closeServer(http));
+  lifecycle.onClose('http server', () => stopping.end(http, silent));
   const { port } = http.server.address() as { port: number };
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
   return `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`;

@@ -10,7 +10,7 @@ const closingMs = 10_000;
 
 /** What was begun before all of this was loaded, as neither has to wait for the other. */
 export interface Begun {
-  readonly ending: Promise<void>;
+  readonly ending: Promise<NodeJS.Signals>;
   readonly log: Logger;
   readonly ownDatabase: Promise<EmbeddedPostgres> | undefined;
 }
@@ -22,7 +22,8 @@ export async function runService(config: Config, { ending, log, ownDatabase }: B
   app.platform.log.info({ collector }, 'how memory is collected');
   if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
   endOnUnexpected(app);
-  ending.then(() => app.close()).then(() => process.exit(0));
+  // Whoever replaces processes asks by SIGTERM; a person at a terminal does not want to wait.
+  ending.then((signal) => app.close({ lingers: signal === 'SIGTERM' })).then(() => process.exit(0));
   // Where people go is where the API is; the others tell their health where they are.
   const roles = config.HOLDFAST_ROLES;
   const where = roles.includes('api') ? app.platform.baseUrl() : `${app.address} as ${roles.join(' and ')}`;

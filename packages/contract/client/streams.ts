@@ -12,7 +12,7 @@ export class HoldfastStream<Item> implements AsyncIterable<Item> {
 
   /** The entries of a line-wise export or of server-sent events. */
   [Symbol.asyncIterator](): AsyncIterator<Item> {
-    if (this.contentType === 'text/event-stream') return eventData<Item>(this.text());
+    if (this.contentType === 'text/event-stream') return eventData<Item>(this.text(), this.#response.status);
     if (this.contentType === 'application/x-ndjson') return jsonLines<Item>(this.text());
     throw new TypeError(`An answer of type ${this.contentType} is read with text(), not entry by entry`);
   }
@@ -52,13 +52,22 @@ async function* jsonLines<Item>(chunks: AsyncIterable<string>): AsyncGenerator<I
   for await (const line of lines(chunks)) if (line !== '') yield JSON.parse(line) as Item;
 }
 
-/** Comments keep the connection alive and carry nothing; an event ends with an empty line. */
-async function* eventData<Item>(chunks: AsyncIterable<string>): AsyncGenerator<Item> {
+/**
+ * Comments keep the connection alive and carry nothing; an event ends with an empty line. A process that stops says when to
+ * come back: there is more to come, elsewhere.
+ */
+async function* eventData<Item>(chunks: AsyncIterable<string>, status: number): AsyncGenerator<Item> {
   let data: string[] = [];
+  let isSentAway = false;
   for await (const line of lines(chunks)) {
+    if (line.startsWith('retry:')) isSentAway = true;
     if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
     if (line !== '' || data.length === 0) continue;
     yield JSON.parse(data.join('\n')) as Item;
     data = [];
   }
+  if (isSentAway)
+    throw new HoldfastError('NETWORK_ERROR', 'The process that told of these events stops; follow them again.', {
+      status,
+    });
 }

@@ -119,7 +119,8 @@ export const streamBackupEvents = operation({
   path: api('/backups/{backupId}/events'),
   tag,
   summary: 'Follow a backup live',
-  description: 'Server-sent events, one per step of progress; the stream ends with the job.',
+  description:
+    'Server-sent events, one per step of progress; the stream ends with the job. A process that stops ends it before, with `retry`: follow again.',
   access,
   params,
   success: { kind: 'stream', status: 200, contentTypes: ['text/event-stream'], schema: backupEvent },

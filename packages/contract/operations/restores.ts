@@ -127,7 +127,8 @@ export const streamRestoreEvents = operation({
   path: api('/backups/restore/{restoreJobId}/events'),
   tag,
   summary: 'Follow a restore live',
-  description: 'Server-sent events, one per phase and step of progress; the stream ends with the job.',
+  description:
+    'Server-sent events, one per phase and step of progress; the stream ends with the job. A process that stops ends it before, with `retry`: follow again.',
   access: reads,
   params,
   success: { kind: 'stream', status: 200, contentTypes: ['text/event-stream'], schema: restoreEvent },

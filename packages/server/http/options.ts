@@ -53,6 +53,8 @@ export interface HttpOptions {
   authRateLimitPerMinute: number;
   refusedRateLimitPerMinute: number;
   streamLimits: StreamLimits;
+  /** Aborted as soon as the process is told to stop; it goes on answering for a while. */
+  stopping: AbortSignal;
   /** Whoever takes longer to send the head of a request is cut off, so that slow senders hold no connections. */
   headersMsMax: number;
   /** Told when a call comes and when its answer begins. */

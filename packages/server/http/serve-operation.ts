@@ -20,7 +20,7 @@ import { ownLimitOf } from './own-limits.ts';
 import { limitRate } from './rate-limit.ts';
 import { checkAnswer, renderBody, withoutSecrets } from './render.ts';
 import { type CheckedInput, checkRequest } from './request-check.ts';
-import type { OpenStreams } from './streams.ts';
+import { type OpenStreams, sendAwayWhenStopping } from './streams.ts';
 
 export interface ServeOptions extends HttpOptions {
   idempotency: IdempotencyStore;
@@ -361,6 +361,7 @@ async function send(
       async () =>
         principal === null || isStillAdmitted(operation, request, { principal, organization }, options.authenticator),
     );
+    if (contentType === 'text/event-stream') sendAwayWhenStopping(answer.stream, reply.raw, options.stopping);
     return reply.type(contentType).send(answer.stream);
   }
   if (operation.success.kind === 'redirect') return reply.send();

@@ -42,6 +42,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     },
     requestTimeout: 2 * minuteMs,
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       setStandardHeaders(request, reply, options.publicOrigin());
       sendProblem(reply, problemOf(error, request));
@@ -57,6 +58,9 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   parseJsonOnly(app);
   app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply, options.publicOrigin()));
   countCalls(app, options);
+  app.addHook('onSend', async (_request, reply) => {
+    if (options.stopping.aborted) reply.header('connection', 'close');
+  });
   app.addHook('onResponse', async (request, reply) => report(request, reply, options));
   app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, problemOf(error, request)));
   const idempotency = new IdempotencyStore(options.database, options.clock);

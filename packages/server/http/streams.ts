@@ -14,6 +14,9 @@ export interface StreamLimits {
   readonly askAgainMs: number;
 }
 
+/** Whoever follows events is told to come back after this. */
+const comeBackMs = secondMs;
+
 export const usualStreamLimits: StreamLimits = {
   perOrganizationMax: 16,
   perPersonMax: 48,
@@ -75,6 +78,19 @@ export class OpenStreams {
     if (left > 0) this.#open.set(owner, left);
     else this.#open.delete(owner);
   }
+}
+
+/** Events are followed on at once elsewhere, while a process that stops would wait for them until its grace is over. */
+export function sendAwayWhenStopping(stream: Readable, response: ServerResponse, stopping: AbortSignal): void {
+  const sendAway = () => {
+    stream.unpipe(response);
+    response.end(`retry: ${comeBackMs}\n\n`);
+  };
+  response.once('pipe', () => {
+    if (stopping.aborted) sendAway();
+    else stopping.addEventListener('abort', sendAway);
+  });
+  response.once('close', () => stopping.removeEventListener('abort', sendAway));
 }
 
 /** Looks whether bytes wait that the other side does not take. A quiet stream has none waiting and may stay. */

@@ -2,11 +2,11 @@
 const sameWishMs = 500;
 
 /**
- * Resolved when somebody asks for the end. Heard from the first moment on: a service that is told to stop while it starts
+ * Resolved with the signal, when somebody asks for the end. Heard from the first moment on: a service that is told to stop while it starts
  * stops when it has started, and leaves no database server behind. A terminal that is closed asks by SIGHUP, and nobody
  * reads any more then. Who asks twice does not want to wait.
  */
-export function endOnSignal(): Promise<void> {
+export function endOnSignal(): Promise<NodeJS.Signals> {
   let askedMs: number | undefined;
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -14,7 +14,7 @@ export function endOnSignal(): Promise<void> {
         if (signal === 'SIGHUP') for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
         if (askedMs !== undefined && performance.now() - askedMs > sameWishMs) process.exit(1);
         askedMs ??= performance.now();
-        resolve();
+        resolve(signal);
       });
   });
 }

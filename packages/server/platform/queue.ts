@@ -136,6 +136,7 @@ export class Queue {
   #supervising = false;
   #looks: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
+  #leaving: Promise<void> | undefined;
 
   constructor(options: QueueOptions, supervise: boolean) {
     const settings: ConstructorOptions = {
@@ -309,13 +310,23 @@ export class Queue {
     return rows.length > 0;
   }
 
-  /** Running jobs are told to stop and given `graceMs`; what is still running then is handed back. */
-  async close(graceMs: number): Promise<void> {
+  /** No more work is taken here, and running jobs are told to stop. Jobs can still be enqueued. */
+  stopTaking(): Promise<void> {
+    this.#leaving ??= this.#leave();
+    return this.#leaving;
+  }
+
+  async #leave(): Promise<void> {
     this.#jobLog.stopping();
     clearInterval(this.#looks);
     // First no more work is taken: a job that was handed back would be claimed here again, and lose an attempt.
     await Promise.all([...this.#worked].map((name) => this.#boss.offWork(name, { wait: false })));
     this.#stopping.abort(new Error('the service is shutting down'));
+  }
+
+  /** Running jobs are given `graceMs`; what is still running then is handed back. */
+  async close(graceMs: number): Promise<void> {
+    await this.stopTaking();
     await this.#looking;
     await this.#boss.stop({ graceful: true, timeout: Math.max(1000, graceMs) });
     this.#jobLog.stopped();

@@ -51,8 +51,12 @@ export class Cluster {
   }
 
   /** A process with these roles, of this version or of the one whose program is given; it ends with the cluster at the latest. */
-  async startRole(role: 'scheduler' | 'worker' | 'worker,scheduler', main?: string): Promise<ChildProcess> {
-    const { child } = await this.#spawn(role, /^Holdfast is running/, main);
+  async startRole(
+    role: 'api' | 'scheduler' | 'worker' | 'worker,scheduler',
+    main?: string,
+    environment: Record<string, string> = {},
+  ): Promise<ChildProcess> {
+    const { child } = await this.#spawn(role, /^Holdfast is running/, main, environment);
     this.#others.add(child);
     child.once('exit', () => this.#others.delete(child));
     return child;

@@ -20,7 +20,7 @@ export interface TestApp extends App {
   readonly logged: () => string;
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
   /** Stops the service and leaves its database and its folder to the next one. */
-  stop(): Promise<void>;
+  stop(options?: { lingers: boolean }): Promise<void>;
 }
 
 export interface RequestOptions {
@@ -82,8 +82,8 @@ export async function startTestApp(
   const app = await startApp(config, { clock, log, checkAnswers: true, refuseNestedTransactions: true, ...overrides });
   await giveSigningKey(app.platform);
   let isStopped = false;
-  const stop = async () => {
-    if (!isStopped) await app.close();
+  const stop = async (options?: { lingers: boolean }) => {
+    if (!isStopped) await app.close(options);
     isStopped = true;
   };
   return {
