@@ -9,6 +9,7 @@ export const health = z
     version: text({ max: 50 }).describe('The running version.'),
     timestamp: timestamp(),
     checks: z.object({ database: check, redis: check, storage: check }),
+    message: text({ max: 500 }).optional().describe('What is wrong with the database, when it does not do its work.'),
     houseKeeping: z
       .object({ status: z.enum(['ok', 'late']), late: z.array(text({ max: 100 })).max(100) })
       .describe('Periodic work that should have succeeded long ago makes the service degraded.'),

@@ -1,5 +1,6 @@
 import { type ErrorCode, errorDefinition } from '@holdfast/contract';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { troubleOf } from '../platform/database/trouble.ts';
 import { Problem, QuotaUsedUp } from '../platform/problem.ts';
 import { tellQuota } from './rate-limit.ts';
 
@@ -31,20 +32,16 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
     .send(errorBody(problem, reply.request.id));
 }
 
-/** A restarted PostgreSQL takes calls again after a few seconds. */
-const databaseBackSeconds = 5;
-
 /** Whatever was thrown, as the error the caller may see. What is not foreseen is told to the log only. */
 export function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error;
   const known = fromFramework(error as FastifyError);
   if (known) return known;
-  if (isOverload(error)) {
-    request.log.error({ err: error }, 'the database could not be reached');
-    return new Problem('SERVICE_UNAVAILABLE', 'The service cannot reach its database right now. Try again shortly.', {
-      cause: error,
-      retryAfterSeconds: databaseBackSeconds,
-    });
+  const trouble = troubleOf(error);
+  if (trouble) {
+    request.log.error({ err: error }, 'the database could not be asked');
+    const { sentence, retryAfterSeconds } = trouble;
+    return new Problem('SERVICE_UNAVAILABLE', sentence, { cause: error, retryAfterSeconds });
   }
   request.log.error({ err: error }, 'a request failed unexpectedly');
   return new Problem(
@@ -72,20 +69,4 @@ function fromFramework(error: FastifyError): Problem | undefined {
 
 export function bodyFault(reason: string): Problem {
   return new Problem('VALIDATION_ERROR', `body: ${reason}`, { details: { field: 'body', reason } });
-}
-
-/** Of the network, and of PostgreSQL: shutting down, full, connection lost, a lock or a statement that took too long. */
-const unreachableCodes = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE'],
-  ...['57P01', '57P02', '57P03', '53300', '08006', '08003', '55P03', '57014', '25P03'],
-]);
-
-function isOverload(error: unknown): boolean {
-  for (let current = error; current instanceof Error; current = current.cause) {
-    const code = (current as NodeJS.ErrnoException).code ?? '';
-    if (unreachableCodes.has(code)) return true;
-    if (/timeout exceeded when trying to connect|Connection terminated|not queryable/.test(current.message))
-      return true;
-  }
-  return false;
 }

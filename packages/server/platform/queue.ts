@@ -3,7 +3,7 @@ import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
 import { z } from 'zod';
 import { connectionLimits, searchPathOption, type Transaction } from './database/database.ts';
 import { queueRole } from './database/queue-grants.ts';
-import { daySeconds, hourSeconds, secondMs } from './durations.ts';
+import { daySeconds, hourSeconds, minuteMs, secondMs } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
 import { sharingLooks } from './shared-looks.ts';
@@ -81,6 +81,9 @@ export const queueSessionOptions = [
   `-c idle_in_transaction_session_timeout=${connectionLimits.idle_in_transaction_session_timeout}`,
 ].join(' ');
 
+/** A connection to a server that takes no changes any more is not kept for ever. */
+const connectionLife = { maxLifetimeSeconds: minuteMs / secondMs };
+
 export interface QueueOptions {
   url: string;
   jobs: readonly JobSettings[];
@@ -144,6 +147,7 @@ export class Queue {
       schema,
       max: 6,
       application_name: 'holdfast queue',
+      ...connectionLife,
       connectionTimeoutMillis: connectionLimits.connectionTimeoutMillis,
       options: queueSessionOptions,
       migrate: false,

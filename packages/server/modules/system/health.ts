@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { functionCall } from '../../platform/database/statement.ts';
+import { readOnlySentence, troubleOf } from '../../platform/database/trouble.ts';
 import { version } from '../../version.ts';
 
 export type CheckResult = 'ok' | 'error' | 'not configured' | 'unknown';
@@ -10,6 +10,8 @@ export interface HealthReport {
   version: string;
   timestamp: string;
   checks: { database: CheckResult; redis: CheckResult; storage: CheckResult };
+  /** What is wrong with the database, where something is. */
+  message?: string;
   houseKeeping: { status: 'ok' | 'late'; late: string[] };
 }
 
@@ -23,15 +25,15 @@ export interface HealthSources {
 }
 
 const checkTimeoutMs = 3000;
-const nothing = functionCall<[], unknown>('select 1');
 
 /** Without its database the service cannot work; without the rest it works with less. */
 export async function reportHealth(sources: HealthSources): Promise<HealthReport> {
-  const [database, redis, storage] = await Promise.all([
-    within(checkDatabase(sources.database)),
-    within(sources.checkRedis()),
-    within(sources.checkStorage()),
+  const [message, redis, storage] = await Promise.all([
+    within(checkDatabase(sources.database), 'The database does not answer.'),
+    within(sources.checkRedis(), 'error'),
+    within(sources.checkStorage(), 'error'),
   ]);
+  const database = message === undefined ? 'ok' : 'error';
   const late = database === 'ok' ? await sources.lateTasks().catch(() => []) : [];
   const isDegraded = redis === 'error' || storage === 'error' || late.length > 0;
   return {
@@ -40,22 +42,27 @@ export async function reportHealth(sources: HealthSources): Promise<HealthReport
     timestamp: sources.clock.now().toISOString(),
     // Which destinations there are and how they are doing stands in the database.
     checks: { database, redis, storage: database === 'ok' ? storage : 'unknown' },
+    ...(message === undefined ? {} : { message }),
     houseKeeping: { status: late.length > 0 ? 'late' : 'ok', late },
   };
 }
 
-async function checkDatabase(database: Database): Promise<CheckResult> {
-  await database.call(nothing, []);
-  return 'ok';
+/** What is wrong with it, if something is. */
+async function checkDatabase(database: Database): Promise<string | undefined> {
+  try {
+    return (await database.isWritable()) ? undefined : readOnlySentence;
+  } catch (error) {
+    return troubleOf(error)?.sentence ?? 'The database cannot be asked; the log says why.';
+  }
 }
 
-async function within(check: Promise<CheckResult>): Promise<CheckResult> {
+async function within<Result>(check: Promise<Result>, otherwise: Result): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<CheckResult>((resolve) => {
-    timer = setTimeout(() => resolve('error'), checkTimeoutMs);
+  const late = new Promise<Result>((resolve) => {
+    timer = setTimeout(() => resolve(otherwise), checkTimeoutMs);
   });
   try {
-    return await Promise.race([check.catch(() => 'error' as const), late]);
+    return await Promise.race([check.catch(() => otherwise), late]);
   } finally {
     clearTimeout(timer);
   }

@@ -8,9 +8,10 @@ import { corkUntilDone } from './cork.ts';
 import { Notices } from './notices.ts';
 import type { NodePgDatabase } from './orm.ts';
 import { ReadLanes } from './read-lanes.ts';
-import type { Statement } from './statement.ts';
+import { functionCall, type Statement } from './statement.ts';
 import { TaskLocks } from './task-locks.ts';
 import { TransactionClient } from './transaction-client.ts';
+import { isReadOnly } from './trouble.ts';
 import { UseLocks } from './use-locks.ts';
 
 /** One transaction, in the role of a tenant or of the system. Both handles throw once it has ended. */
@@ -31,6 +32,8 @@ export interface Database {
   read<Values, Row>(organizationId: string, statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
   /** One statement without a role: reaches only functions granted to the login, no table. */
   call<Values, Row>(statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
+  /** False while nothing can be changed. Connections that were made at such a time are made anew. */
+  isWritable(): Promise<boolean>;
   /** What PostgreSQL announces; a connection of its own. */
   readonly notices: Notices;
   /** For work that one process does at a time; a connection of its own. */
@@ -48,6 +51,9 @@ export interface DatabaseOptions {
   refuseNested?: boolean;
 }
 
+const writable = functionCall<[], { writable: boolean }>(
+  `select current_setting('transaction_read_only') = 'off' as writable`,
+);
 const identifierPattern = /^[A-Za-z0-9_-]{1,64}$/;
 const attemptsMax = 5;
 /** Serialization failure, deadlock: the same work may well succeed when it runs again. */
@@ -112,6 +118,11 @@ export function connectDatabase(options: DatabaseOptions): Database {
       return lanes.read(organizationId, statement, values);
     },
     call: (statement, values) => lanes.read(null, statement, values),
+    isWritable: async () => {
+      const [row] = await lanes.read(null, writable, []);
+      if (row?.writable !== true) lanes.renew();
+      return row?.writable === true;
+    },
     close: async () => {
       await Promise.all([notices.close(), taskLocks.close(), useLocks.close(), lanes.close(), pool.end()]);
     },
@@ -150,6 +161,7 @@ async function transact<T>(
     return result;
   } catch (error) {
     client.end();
+    if (isReadOnly(error)) broken = error as Error;
     await connection.query('rollback').catch((failure: Error) => {
       broken = failure;
     });

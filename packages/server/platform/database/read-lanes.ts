@@ -43,6 +43,13 @@ export class ReadLanes {
     }
   }
 
+  /** Reads from now on take new connections; those under way are answered first. */
+  renew(): void {
+    const former = this.#lanes;
+    this.#lanes = [];
+    for (const lane of former) void lane.close().catch(this.#onBroken);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#lanes.map((lane) => lane.close()));

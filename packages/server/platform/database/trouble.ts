@@ -1,0 +1,72 @@
+/** Why the database does not do what it is asked, in a sentence for whoever asked. The same call may succeed later. */
+export interface DatabaseTrouble {
+  readonly sentence: string;
+  readonly retryAfterSeconds: number;
+}
+
+/** A restarted PostgreSQL takes calls again after a few seconds. */
+const backSeconds = 5;
+/** Somebody has to do something first. */
+const mendedSeconds = 30;
+
+const again = 'Try again shortly.';
+const away = passing(`The service cannot reach its database right now. ${again}`);
+const restarting = passing(`The database of the service is starting, stopping or recovering right now. ${again}`);
+const busy = passing(`The database of the service did not answer in time. ${again}`);
+const readOnly = passing(
+  `The database of the service can only be read right now, as after a failover, so nothing can be changed. ${again}`,
+);
+const crowded = passing(`The database of the service takes no more connections right now. ${again}`);
+const full = lasting('The database of the service has no room on its disk. Its operator has to make room.');
+const short = passing(`The database of the service is short of memory or of other resources right now. ${again}`);
+const closed = lasting('The database of the service refuses its login, or is not there. Its operator has to look.');
+
+function passing(sentence: string): DatabaseTrouble {
+  return { sentence, retryAfterSeconds: backSeconds };
+}
+
+function lasting(sentence: string): DatabaseTrouble {
+  return { sentence, retryAfterSeconds: mendedSeconds };
+}
+
+/** By the code of PostgreSQL or of the network. */
+const troubles = new Map<string, DatabaseTrouble>([
+  ...all(away, ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']),
+  ...all(away, ['ENOTFOUND', 'EAI_AGAIN', '08000', '08001', '08003', '08004', '08006']),
+  ...all(restarting, ['57P01', '57P02', '57P03']),
+  ...all(busy, ['55P03', '57014', '25P03']),
+  ...all(readOnly, ['25006']),
+  ...all(crowded, ['53300']),
+  ...all(full, ['53100']),
+  ...all(short, ['53000', '53200', '53400', '58030']),
+  ...all(closed, ['28000', '28P01', '3D000']),
+]);
+
+function all(trouble: DatabaseTrouble, codes: string[]): [string, DatabaseTrouble][] {
+  return codes.map((code) => [code, trouble]);
+}
+
+/** The driver gives what it finds out by itself no code. */
+function saidByDriver(message: string): DatabaseTrouble | undefined {
+  if (/timeout exceeded when trying to connect/.test(message)) return busy;
+  return /Connection terminated|not queryable|^timeout expired$/.test(message) ? away : undefined;
+}
+
+/** Undefined when the failure is not one of the database itself. */
+export function troubleOf(error: unknown): DatabaseTrouble | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    // Something else than the database could not be reached.
+    if (current.message === 'fetch failed') return undefined;
+    const { code = '' } = current as NodeJS.ErrnoException;
+    const trouble = troubles.get(code) ?? saidByDriver(current.message);
+    if (trouble) return trouble;
+  }
+  return undefined;
+}
+
+/** A connection on which this was said is of no more use: the next one may lead to a server that takes changes. */
+export function isReadOnly(error: unknown): boolean {
+  return troubleOf(error) === readOnly;
+}
+
+export const readOnlySentence = readOnly.sentence;
