@@ -75,7 +75,8 @@ export const createInvitation = operation({
   path: api('/organizations/current/invites'),
   tag,
   summary: 'Invite a person',
-  description: 'Sends an e-mail with a link that is good for seven days.',
+  description:
+    'Sends an e-mail with a link that is good for seven days. An organization sends fifty a day, a person a hundred, an address gets one an hour; then RATE_LIMITED.',
   access: managesTeam,
   body: inviteRequest,
   success: created(invitation),
@@ -114,7 +115,8 @@ export const resendInvitation = operation({
   path: api('/organizations/current/invites/{inviteId}/resend'),
   tag,
   summary: 'Send an invitation again',
-  description: 'Sends the e-mail again; the seven days begin anew.',
+  description:
+    'Sends the e-mail again; the seven days begin anew. It counts as one more mail of the organization, the person and the address.',
   access: managesTeam,
   params: inviteParams,
   success: ok(resentInvitation),

@@ -7,6 +7,7 @@ export const expiringTables = [
   'refresh_tokens',
   'sessions',
   'idempotency_keys',
+  'person_mails',
 ] as const;
 
 /** Removes so many expired rows at most, and tells how many. */

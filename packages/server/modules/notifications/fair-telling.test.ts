@@ -85,6 +85,29 @@ test('addresses that belong to no member get a hundred mails a day, then owners 
   expect(await tell('next day')).toHaveLength(34);
 });
 
+test('strangers get five hundred mails a day from all organizations of one owner', async () => {
+  const owner = await signUp(app, 'of-many@example.com');
+  app.clock.advance(3_600_000);
+  await asOwner(app.databaseUrl, (client) =>
+    client.query(
+      `insert into person_mails (user_id, kind, expires_at) select $1, 'notification', $2 from generate_series(1, 495)`,
+      [owner.id, new Date(app.platform.clock.now().getTime() + 3_600_000)],
+    ),
+  );
+  for (const name of ['first', 'second']) {
+    const organizationId = await foundOrganization(app, owner);
+    const emails = ['one', 'two', 'three'].map((stranger) => `${stranger}-of-${name}@elsewhere.test`);
+    const body = { settings: { notifications: { emails } } };
+    await app.request('PUT', '/api/v1/organizations/current', { token: owner.token, organizationId, body });
+    await trouble(organizationId, `trouble of the ${name}`);
+  }
+  await app.tasks.runNow('notifications').catch(() => undefined);
+  const told = (subject: string) =>
+    mails.received.filter(({ readable }) => readable.includes(subject)).flatMap(({ to }) => to);
+  await expect.poll(() => told('trouble of the second')).toEqual(['of-many@example.com']);
+  await expect.poll(() => told('trouble of the first')).toHaveLength(3);
+});
+
 async function waitingMails(organizationId: string): Promise<number | null> {
   return asOwner(app.databaseUrl, async (client) => {
     const { rowCount } = await client.query('select from outgoing_mails where organization_id = $1', [organizationId]);

@@ -3,7 +3,7 @@ import { dayMs, hourMs, later, minuteMs, secondMs } from '../../platform/duratio
 import { MailOutbox } from '../../platform/mail.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Module } from '../module.ts';
-import { type Recipients, recipientsOf } from '../organizations/index.ts';
+import { type MailsOfPerson, personMailStore, type Recipients, recipientsOf } from '../organizations/index.ts';
 import { troubleMail } from './trouble-mail.ts';
 import { type Trouble, troubleStore } from './trouble-store.ts';
 import { Troubles } from './troubles.ts';
@@ -91,13 +91,15 @@ async function tellOrganization(platform: Platform, organizationId: string): Pro
 async function listenersOf(
   transaction: Transaction,
   organizationId: string,
-  { emails, outside, admins }: Recipients,
+  { emails, outside, admins, ownerId }: Recipients,
   { noted, now }: { noted: Trouble; now: Date },
 ): Promise<string[]> {
   if (outside.length === 0) return emails;
   const sent = await troubleStore.mailsOutside(transaction, organizationId, later(now, -dayMs));
-  if (sent + outside.length > outsideMailsPerDay)
+  const ofOwner: MailsOfPerson = { userId: ownerId, kind: 'notification', mails: outside.length };
+  if (sent + outside.length > outsideMailsPerDay || (await personMailStore.fullUntil(transaction, ofOwner, now)))
     return [...new Set([...emails.filter((email) => !outside.includes(email)), ...admins])];
+  await personMailStore.note(transaction, ofOwner, now);
   await troubleStore.noteMailsOutside(transaction, noted.id, outside.length);
   return emails;
 }

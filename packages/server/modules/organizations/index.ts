@@ -39,6 +39,7 @@ export {
   organizationsExist,
   planOf,
 } from './organization-store.ts';
+export { type MailsOfPerson, personMailStore } from './person-mail-store.ts';
 export { isWithoutRoom, type Room, requireRoom } from './require-room.ts';
 
 const mailsAtOnce = 2;

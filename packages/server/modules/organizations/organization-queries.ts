@@ -1,6 +1,6 @@
 import { notificationEvents, type Role } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
-import { addressesOutside, emailsOfAdmins, findMember } from './members/member-store.ts';
+import { addressesOutside, emailsOfAdmins, findMember, findOwner } from './members/member-store.ts';
 import { findOrganization, lockOrganization } from './organization-store.ts';
 
 /** What other modules ask about organizations. */
@@ -33,6 +33,8 @@ export interface Recipients {
   outside: readonly string[];
   /** Owners and admins, whoever is told. */
   admins: readonly string[];
+  /** Who answers for mails to strangers. */
+  ownerId: string;
   events: readonly string[];
 }
 
@@ -40,7 +42,8 @@ export interface Recipients {
 export async function recipientsOf(transaction: Transaction, organizationId: string): Promise<Recipients | undefined> {
   const row = await findOrganization(transaction, organizationId);
   if (!row) return undefined;
-  const organization = { organizationName: row.name, slug: row.slug };
+  const { userId: ownerId } = await findOwner(transaction, organizationId);
+  const organization = { organizationName: row.name, slug: row.slug, ownerId };
   const admins = await emailsOfAdmins(transaction, organizationId);
   if (!row.notifications) return { ...organization, emails: admins, outside: [], admins, events: notificationEvents };
   const outside = await addressesOutside(transaction, organizationId, row.notifications.emails);

@@ -4,12 +4,14 @@ import {
   organizationId,
   systemOnlyPolicies,
   tenantPolicies,
+  tenantRole,
 } from '../../platform/database/columns.ts';
 import {
   bigint,
   index,
   integer,
   jsonb,
+  pgPolicy,
   pgTable,
   primaryKey,
   sql,
@@ -106,6 +108,28 @@ export const invitationMails = pgTable(
     ...tenantPolicies(table.organizationId),
     index('invitation_mails_by_organization').on(table.organizationId, table.sentAt),
   ],
+).enableRLS();
+
+/** One row for each mail that a person caused, in whatever organization: those they have deleted count too. Kept for a day. */
+export const personMails = pgTable(
+  'person_mails',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    kind: text('kind').$type<'invitation' | 'notification'>().notNull(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => {
+    const ofMembers = sql`exists (select 1 from memberships where memberships.user_id = ${table.userId})`;
+    return [
+      ...systemOnlyPolicies(),
+      pgPolicy('tenant', { to: tenantRole, for: 'all', using: ofMembers, withCheck: ofMembers }),
+      index('person_mails_by_person').on(table.userId, table.kind, table.expiresAt),
+      index('person_mails_by_expiry').on(table.expiresAt),
+    ];
+  },
 ).enableRLS();
 
 export const serviceAccounts = pgTable(

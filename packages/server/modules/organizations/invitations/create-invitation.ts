@@ -44,7 +44,7 @@ export async function createInvitation(
       throw new Problem('ALREADY_MEMBER', `${wanted.email} is a member already.`);
     await makeRoom(context, transaction, organizationId, wanted.email);
     const now = context.clock.now();
-    await countInvitationMail(transaction, organizationId, wanted.email, now);
+    await countInvitationMail(transaction, { organizationId, userId: inviter.invitedById }, wanted.email, now);
     const invitation: InvitationRow = {
       id,
       organizationId,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hourMs, minuteMs, secondMs } from '../../../platform/durations.ts';
-import { foundOrganization, renew, signUp, type TestPerson } from '../../../testing/people.ts';
+import { asOwner, foundOrganization, renew, signUp, type TestPerson } from '../../../testing/people.ts';
 import { startTestApp, type TestApp, type TestResponse } from '../../../testing/test-app.ts';
 
 let app: TestApp;
@@ -42,6 +42,36 @@ test('an organization sends fifty invitations a day, also when many are asked fo
   expect([count(201), count(429)]).toEqual([50, 6]);
   await passHours(24.1);
   expect((await invite('guest-99@example.com')).status).toBe(201);
+});
+
+test('a person sends a hundred invitations a day from all organizations together, those they have deleted too', async () => {
+  const founder = await signUp(app, 'founder@example.com');
+  const found = async () => {
+    const id = await foundOrganization(app, founder);
+    const asFounder = { token: founder.token, organizationId: id };
+    const inviteFrom = (email: string) => app.request('POST', path, { ...asFounder, body: { email, role: 'viewer' } });
+    const remove = () =>
+      app.request('POST', '/api/v1/organizations/current/delete', {
+        ...asFounder,
+        body: { confirmName: `Organization ${id}`, force: true },
+      });
+    return { inviteFrom, remove };
+  };
+  const [first, second, third] = [await found(), await found(), await found()];
+  for (let index = 0; index < 49; index += 1)
+    expect((await first.inviteFrom(`guest-${index}@example.com`)).status).toBe(201);
+  expect((await first.remove()).status).toBe(200);
+  const answers = await Promise.all(
+    Array.from({ length: 52 }, (_, index) => (index % 2 ? second : third).inviteFrom(`other-${index}@example.com`)),
+  );
+  const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+  expect([count(201), count(429)]).toEqual([51, 1]);
+  const { policy } = told(await third.inviteFrom('one-too-many@example.com'));
+  expect(policy).toBe('"invitations-by-person";q=100;w=86400');
+  await passHours(24.1);
+  await app.tasks.runNow('expired sessions and codes');
+  const kept = await asOwner(app.databaseUrl, (client) => client.query('select from person_mails'));
+  expect(kept.rowCount).toBe(0);
 });
 
 /** When to go on, as a refusal says it, and the limit that was met. */

@@ -23,10 +23,11 @@ export async function resendInvitation(
     const invitation = await requirePending(transaction, organizationId, invitationId);
     requireRole(role ?? least, invitation.role);
     const resentAt = context.clock.now();
-    await countInvitationMail(transaction, organizationId, invitation.email, resentAt);
-    const expiresAt = new Date(resentAt.getTime() + invitationMs);
     // Whoever sends it vouches for it from now on.
-    const change = { resentAt, expiresAt, tokenHash: hashInvitationToken(token), ...inviterOf(caller) };
+    const inviter = inviterOf(caller);
+    await countInvitationMail(transaction, { organizationId, userId: inviter.invitedById }, invitation.email, resentAt);
+    const expiresAt = new Date(resentAt.getTime() + invitationMs);
+    const change = { resentAt, expiresAt, tokenHash: hashInvitationToken(token), ...inviter };
     await changeInvitation(transaction, organizationId, invitationId, change);
     const renewed = { ...invitation, ...change };
     const mail = invitationMail(renewed, organization.name, context.baseUrl(), token);
