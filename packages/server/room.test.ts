@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from './testing/backup-bench.ts';
 import { asOwner, foundOrganization } from './testing/people.ts';
@@ -91,6 +93,7 @@ test('a project is not moved to where there is no room for it, for its destinati
     expect(body.error).toMatchObject({ code: 'LIMIT_REACHED', details: { limit: 3 } });
     expect(body.error.message).toBe(`The other organization has 3 ${what}; more are not allowed here.`);
     expect((await call(here, 'GET', `/projects/${bench.shop.projectId}`)).status).toBe(200);
+    expect(existsSync(join(bench.app.folder, 'storage', there.organizationId, 'moved')), what).toBe(false);
   }
   const [, there] = crowded[1];
   const destinations = (await call(there, 'GET', '/storage-destinations')).body.data;

@@ -181,10 +181,11 @@ export function composeModules(platform: Platform): Composition {
       takeDue: (organizationId, projectId) => claimDueOfProject(schedulesContext, organizationId, projectId),
       move: async (transaction, project, toOrganizationId) => {
         await endPitrOf(pitrContext, transaction, project);
-        await moveBackups(backupsContext, transaction, project, toOrganizationId);
         await moveRestores(backupsContext, transaction, project, toOrganizationId);
         for (const scheduleId of await moveSchedules(platform, transaction, project, toOrganizationId))
           await notifications.troubles.endOfSchedule(transaction, project.organizationId, scheduleId);
+        // Last, because no rollback takes back what it does to files.
+        await moveBackups(backupsContext, transaction, project, toOrganizationId);
       },
     },
     roleUnderLock,

@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
 import type { ProjectRow } from '../projects/index.ts';
-import { copyDestination, storageStore, taskStore } from '../storage/index.ts';
+import { copyDestination, type DestinationRow, storageStore, taskStore } from '../storage/index.ts';
 import { type BackupRow, backupStore } from './backup-store.ts';
 import { copyingTasks, removeRow, requireDeletable, requireFree } from './change-backup.ts';
 import type { BackupsContext } from './context.ts';
@@ -97,12 +97,13 @@ export async function moveBackups(
   if (rows.length === 0) return;
   await requireNoneLeaving(transaction, project);
   const destinations = await copyDestinations(context, transaction, rows, toOrganizationId);
+  const copyIds = new Map(destinations.map(({ row, copy }) => [row.id, copy.id]));
   const keys = await context.keys.ring(transaction, organizationId);
   const newKeys = await context.keys.ring(transaction, toOrganizationId);
   for (const row of rows) {
     const envelope = row.envelope && (await rewrap(row, keys.ring, newKeys.ring));
     await backupStore.moveTo(transaction, row.id, toOrganizationId, {
-      storageDestinationId: destinations.get(row.storageDestinationId) ?? row.storageDestinationId,
+      storageDestinationId: copyIds.get(row.storageDestinationId) ?? row.storageDestinationId,
       envelope,
       keyId: envelope ? newKeys.currentKeyId : null,
       updatedAt: context.platform.clock.now(),
@@ -112,11 +113,24 @@ export async function moveBackups(
         organizationId: toOrganizationId,
         id: row.id,
         envelope,
-        movedFrom: { organizationId, storageDestinationIds: [...destinations.keys()] },
+        movedFrom: { organizationId, storageDestinationIds: [...copyIds.keys()] },
       });
   }
   const ids = rows.map(({ id }) => id);
-  await backupStore.moveCopiesTo(transaction, ids, toOrganizationId, destinations);
+  await backupStore.moveCopiesTo(transaction, ids, toOrganizationId, copyIds);
+  await shareFolders(context, destinations, ids);
+}
+
+/** The last step: files that were given a second name keep it when the move is refused afterwards. */
+async function shareFolders(
+  context: BackupsContext,
+  destinations: readonly CopiedDestination[],
+  ids: readonly string[],
+) {
+  for (const { row, copy } of destinations.filter(({ row: { type } }) => type === 'local'))
+    await context.stores.shareFiles(row, copy, ids.map(backupPrefix)).catch((error: unknown) => {
+      throw toProblem(error);
+    });
 }
 
 /** What they were merged into would be out of their reach in another organization, and they would come back for want of it. */
@@ -142,13 +156,18 @@ async function rewrap(row: BackupRow, from: Ring, to: Ring) {
   }
 }
 
-/** Old id → new id of every destination that one of the backups has a copy in. */
+interface CopiedDestination {
+  row: DestinationRow;
+  copy: DestinationRow;
+}
+
+/** Every destination that one of the backups has a copy in, and what it is in the other organization. */
 async function copyDestinations(
   context: BackupsContext,
   transaction: Transaction,
   rows: readonly BackupRow[],
   toOrganizationId: string,
-): Promise<Map<string, string>> {
+): Promise<CopiedDestination[]> {
   const organizationId = rows[0]!.organizationId;
   const copies = await backupStore.copies(
     transaction,
@@ -156,7 +175,7 @@ async function copyDestinations(
     rows.map(({ id }) => id),
   );
   const ids = new Set([...copies, ...rows].map(({ storageDestinationId }) => storageDestinationId));
-  const copied = new Map<string, string>();
+  const copied: CopiedDestination[] = [];
   for (const row of await storageStore.many(transaction, organizationId, [...ids])) {
     const tasks = await taskStore.openOf(transaction, organizationId, row.id);
     if (tasks.length > 0)
@@ -164,14 +183,9 @@ async function copyDestinations(
         details: { usedBy: tasks.map(({ id }) => ({ type: 'storage_task', id })).slice(0, 100) },
       });
     const copy = await copyDestination(context.platform, transaction, row, toOrganizationId);
-    copied.set(row.id, copy.id);
-    if (row.type !== 'local') continue;
-    const prefixes = rows.map(({ id }) => backupPrefix(id));
-    await context.stores.shareFiles(row, copy, prefixes).catch((error: unknown) => {
-      throw toProblem(error);
-    });
+    copied.push({ row, copy });
     // A folder works at once. A bucket gets the keys with its credentials; those of the former organization stay in it till then.
-    await enqueueKeyCopy(context.platform.queue, transaction, toOrganizationId, copy.id);
+    if (row.type === 'local') await enqueueKeyCopy(context.platform.queue, transaction, toOrganizationId, copy.id);
   }
   return copied;
 }
