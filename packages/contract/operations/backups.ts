@@ -17,6 +17,14 @@ const reads = member('viewer', 'backups:read');
 const creates = member('member', 'backups:create');
 const restores = member('member', 'backups:restore');
 const holds = member('admin', 'backups:write');
+/** What a backup is made of, or compared with, has to be read. */
+const readErrors = [
+  'DECRYPTION_ERROR',
+  'INTEGRITY_ERROR',
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_CREDENTIALS_MISSING',
+] as const;
 
 export const listBackups = operation({
   id: 'listBackups',
@@ -38,7 +46,7 @@ export const createBackup = operation({
   tag,
   summary: 'Start a backup',
   description:
-    'Answers at once; the record tells how it goes, also when source or storage are failing. One backup runs per project, the next waits. A dry run answers 200 with what the backup would take.',
+    'Answers at once; the record tells how it goes, also when source or storage are failing. One backup runs per project, the next waits. A dry run answers 200 with what the backup would take; it alone meets the source, or what a synthetic backup would be merged from, at once.',
   access: creates,
   body: createBackupRequest,
   success: accepted(backup),
@@ -51,7 +59,8 @@ export const createBackup = operation({
     'SOURCE_AUTH_ERROR',
     'SOURCE_UNAVAILABLE',
     'SOURCE_QUOTA_EXCEEDED',
-    'COLLECTION_NOT_FOUND',
+    'BACKUP_NOT_FOUND',
+    ...readErrors,
   ],
 });
 
@@ -61,20 +70,13 @@ export const importBackup = operation({
   path: api('/backups/import'),
   tag,
   summary: 'Register an existing backup file',
-  description: 'The file is checked before it is registered; a broken one registers nothing.',
+  description:
+    'The file is checked before it is registered; a broken one registers nothing. A backup that is registered already is a CONFLICT.',
   access: creates,
   body: importBackupRequest,
   success: accepted(backup),
   location: true,
-  errors: [
-    'PROJECT_NOT_FOUND',
-    'STORAGE_DESTINATION_NOT_FOUND',
-    'INTEGRITY_ERROR',
-    'DECRYPTION_ERROR',
-    'STORAGE_UNAVAILABLE',
-    'STORAGE_PERMISSION_DENIED',
-    'STORAGE_CREDENTIALS_MISSING',
-  ],
+  errors: ['PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND', ...readErrors],
 });
 
 export const getBackup = operation({
@@ -112,7 +114,8 @@ export const cancelBackup = operation({
   path: api('/backups/{backupId}/cancel'),
   tag,
   summary: 'Cancel a backup',
-  description: 'Stops reading within seconds and removes what was written.',
+  description:
+    'Stops reading within seconds and removes what was written. One that has ended is refused (INVALID_STATE).',
   access: creates,
   params,
   success: ok(backup),
@@ -126,7 +129,7 @@ export const verifyBackup = operation({
   tag,
   summary: 'Verify a backup',
   description:
-    'Reads every segment again, opens it and compares hashes and counts. The result stands in `verification`.',
+    'Reads every segment again, opens it and compares hashes and counts. The result stands in `verification`. Only a completed backup can be verified (INVALID_STATE).',
   access: creates,
   params,
   success: accepted(backup),

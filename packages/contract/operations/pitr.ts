@@ -134,7 +134,7 @@ export const viewPitrDiff = operation({
   params,
   query: viewDiffQuery,
   success: page(backupDiff),
-  errors: [...viewErrors, 'BACKUP_NOT_FOUND', 'COLLECTION_NOT_FOUND'],
+  errors: [...viewErrors, 'BACKUP_NOT_FOUND', 'INVALID_STATE', 'COLLECTION_NOT_FOUND'],
 });
 
 export const exportPitr = operation({

@@ -17,15 +17,6 @@ const params = z.object({ restoreJobId: pathId() });
 const reads = member('viewer', 'backups:read');
 const runs = member('member', 'backups:restore');
 
-/** What is restored, or was saved before it, has to be read. */
-const readErrors = [
-  'DECRYPTION_ERROR',
-  'INTEGRITY_ERROR',
-  'STORAGE_UNAVAILABLE',
-  'STORAGE_PERMISSION_DENIED',
-  'STORAGE_CREDENTIALS_MISSING',
-] as const;
-
 export const startRestore = operation({
   id: 'startRestore',
   method: 'POST',
@@ -33,7 +24,7 @@ export const startRestore = operation({
   tag,
   summary: 'Start a restore',
   description:
-    'From a backup, or to a point in time of a project. What is about to be overwritten is saved first, unless `safetyBackup` is false. A second restore into the same target waits its turn.',
+    'From a backup, or to a point in time of a project. What is about to be overwritten is saved first, unless `safetyBackup` is false. A second restore into the same target waits its turn. What only reading shows, such as a collection that the backup does not hold or a storage that is away, stands in `error` of the record.',
   access: runs,
   body: startRestoreRequest,
   success: accepted(restore),
@@ -41,11 +32,9 @@ export const startRestore = operation({
   errors: [
     'BACKUP_NOT_FOUND',
     'PROJECT_NOT_FOUND',
-    'COLLECTION_NOT_FOUND',
-    'DOCUMENT_NOT_FOUND',
     'INVALID_STATE',
     'POINT_IN_TIME_UNAVAILABLE',
-    ...readErrors,
+    'STORAGE_UNAVAILABLE',
   ],
 });
 
@@ -96,12 +85,13 @@ export const resumeRestore = operation({
   path: api('/backups/restore/{restoreJobId}/resume'),
   tag,
   summary: 'Resume a restore',
-  description: 'Continues a failed or cancelled restore from its checkpoints.',
+  description:
+    'Continues a failed or cancelled restore from its checkpoints. What it needs may be gone by then: its backup, its target, or its journal (INVALID_STATE).',
   access: runs,
   params,
   success: accepted(restore),
   location: true,
-  errors: ['RESTORE_NOT_FOUND', 'INVALID_STATE', ...readErrors],
+  errors: ['RESTORE_NOT_FOUND', 'BACKUP_NOT_FOUND', 'PROJECT_NOT_FOUND', 'INVALID_STATE'],
 });
 
 export const undoRestore = operation({
@@ -118,7 +108,7 @@ export const undoRestore = operation({
   bodyOptional: true,
   success: accepted(restore),
   location: true,
-  errors: ['RESTORE_NOT_FOUND', 'INVALID_STATE', ...readErrors],
+  errors: ['RESTORE_NOT_FOUND', 'PROJECT_NOT_FOUND', 'INVALID_STATE'],
 });
 
 export const streamRestoreEvents = operation({

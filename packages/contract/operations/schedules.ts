@@ -39,7 +39,8 @@ export const createSchedule = operation({
   path: api('/schedules'),
   tag,
   summary: 'Create a schedule',
-  description: 'A change to or from daylight saving time neither skips nor doubles a run.',
+  description:
+    'A change to or from daylight saving time neither skips nor doubles a run. There are as many schedules as the operator allows, 10,000 unless told otherwise; then LIMIT_REACHED.',
   access: manages,
   body: createScheduleRequest,
   success: created(schedule),
@@ -96,13 +97,13 @@ export const deleteSchedule = operation({
   tag,
   summary: 'Delete a schedule',
   description:
-    'Its backups stay, unless `deleteBackups` is true, which needs the right to delete backups as well: the role admin, or the scope `backups:delete`.',
+    'Its backups stay, unless `deleteBackups` is true, which needs the right to delete backups as well: the role admin, or the scope `backups:delete`. All of them go or none: one that something reads is RESOURCE_IN_USE, one under legal hold or object lock INVALID_STATE.',
   access: manages,
   params,
   query: deleteScheduleQuery,
   success: done,
   etag: true,
-  errors: ['SCHEDULE_NOT_FOUND', 'RESOURCE_IN_USE'],
+  errors: ['SCHEDULE_NOT_FOUND', 'RESOURCE_IN_USE', 'INVALID_STATE'],
 });
 
 export const runSchedule = operation({
@@ -117,7 +118,7 @@ export const runSchedule = operation({
   params,
   success: accepted(backup),
   location: true,
-  errors: ['SCHEDULE_NOT_FOUND', 'PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND', 'INVALID_STATE'],
+  errors: ['SCHEDULE_NOT_FOUND', 'PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND'],
 });
 
 export const listScheduleRuns = operation({

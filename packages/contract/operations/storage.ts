@@ -43,7 +43,7 @@ export const createStorageDestination = operation({
   tag,
   summary: 'Add a storage destination',
   description:
-    'The destination is checked at once. One that fails the check is saved with status `error`, so that it can be mended.',
+    'The destination is checked at once. One that fails the check is saved with status `error`, so that it can be mended. There are as many destinations as the operator allows, 500 unless told otherwise; then LIMIT_REACHED.',
   access: configures,
   body: createStorageRequest,
   success: created(storageDestination),
