@@ -22,8 +22,9 @@ export async function runService(config: Config, { ending, log, ownDatabase }: B
   app.platform.log.info({ collector }, 'how memory is collected');
   if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
   endOnUnexpected(app);
-  // Whoever replaces processes asks by SIGTERM; a person at a terminal does not want to wait.
-  ending.then((signal) => app.close({ lingers: signal === 'SIGTERM' })).then(() => process.exit(0));
+  // Whoever replaces processes asks by SIGTERM; a person at a terminal does not want to wait, and beside a database of its own no other process can answer.
+  const mayBeReplaced = config.DATABASE_URL !== undefined;
+  ending.then((signal) => app.close({ lingers: signal === 'SIGTERM' && mayBeReplaced })).then(() => process.exit(0));
   // Where people go is where the API is; the others tell their health where they are.
   const roles = config.HOLDFAST_ROLES;
   const where = roles.includes('api') ? app.platform.baseUrl() : `${app.address} as ${roles.join(' and ')}`;
