@@ -19,6 +19,7 @@ const longest = [
   'packages/server/main.test.ts',
   'packages/server/modules/pitr/lifecycle.test.ts',
   'packages/server/upgrade.test.ts',
+  'packages/server/rolling-work.test.ts',
   'packages/server/rolling-restart.test.ts',
   'packages/cli/documentation/trials.test.ts',
   'packages/cli/documentation/command-line.test.ts',

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { Firestore } from '@google-cloud/firestore';
+import { connectFirestore, documentContent, everything, readRecords, wholeDatabase } from '@holdfast/engine';
 
 /** Every document of a database by its path, those below missing documents too. */
 export async function contentsOf(firestore: Firestore): Promise<Record<string, unknown>> {
@@ -12,5 +14,17 @@ export async function contentsOf(firestore: Firestore): Promise<Record<string, u
       }
   };
   await visit(await firestore.listCollections());
+  return found;
+}
+
+/** Names and contents of all documents of an emulated project, in order. */
+export async function fingerprintsOf(host: string, projectId: string): Promise<string[]> {
+  const { source, close } = connectFirestore({ projectId, connection: { type: 'emulator', host } });
+  const found: string[] = [];
+  const readTime = await source.snapshotTime();
+  for await (const batch of source.scan(everything, { scope: wholeDatabase, readTime }))
+    for (const { path, body } of readRecords(batch, source.database))
+      found.push(`${path} ${createHash('sha256').update(documentContent(body)).digest('hex').slice(0, 16)}`);
+  await close();
   return found;
 }

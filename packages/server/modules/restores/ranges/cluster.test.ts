@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectFirestore, documentContent, everything, readRecords, wholeDatabase } from '@holdfast/engine';
 import { fillFast } from '@holdfast/sandbox';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupCluster, ended, startBackupCluster } from '../../../testing/backup-cluster.ts';
+import { fingerprintsOf } from '../../../testing/firestore-contents.ts';
 
 const items = 3600;
 /** Too few for ranges, when they are restored alone. */
@@ -47,18 +46,7 @@ beforeEach(async () => {
 });
 afterEach(() => bench.firestore.control.clearFaults());
 
-/** Names and contents of all documents, in order. */
-async function contents(): Promise<string[]> {
-  const connection = { type: 'emulator' as const, host: bench.firestore.address };
-  const { source, close } = connectFirestore({ projectId: bench.database.project, connection });
-  const found: string[] = [];
-  const readTime = await source.snapshotTime();
-  for await (const batch of source.scan(everything, { scope: wholeDatabase, readTime }))
-    for (const { path, body } of readRecords(batch, source.database))
-      found.push(`${path} ${createHash('sha256').update(documentContent(body)).digest('hex').slice(0, 16)}`);
-  await close();
-  return found;
-}
+const contents = () => fingerprintsOf(bench.firestore.address, bench.database.project);
 
 const setRampUp = (writeRampUp: boolean) =>
   bench.client.updateProject({ params: { projectId: bench.projectId }, body: { settings: { writeRampUp } } });
