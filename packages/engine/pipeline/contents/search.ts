@@ -11,6 +11,8 @@ export interface SearchOptions extends BrowseOptions {
   readonly budgetMs: number;
   /** A page is cut short where its documents together exceed this. */
   readonly bytesMax?: number;
+  /** Resolves when the next batch may be looked at: those of a segment are all there at once. */
+  readonly turn?: () => Promise<void>;
 }
 
 export interface SearchPage {
@@ -28,6 +30,7 @@ export async function search(view: View, options: SearchOptions): Promise<Search
   const found: { path: string; body: Uint8Array }[] = [];
   let [scanned, bytes] = [0, 0];
   for await (const batch of view.records(selectionOf(options), options)) {
+    await options.turn?.();
     for (const { path, body } of readRecords(batch, view.database)) {
       scanned += 1;
       if (holds(path, body, wanted)) {

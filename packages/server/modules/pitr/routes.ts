@@ -105,7 +105,7 @@ export function pitrHandlers(context: PitrContext, onSwitched: () => void): Hand
 
 /** Looking at a moment before one leaps. */
 function viewHandlers(context: PitrContext): Handlers {
-  const { cursors } = context.backups.platform;
+  const { cursors, cpuTurns } = context.backups.platform;
 
   const readPast = <Result>(
     organizationId: string,
@@ -142,7 +142,7 @@ function viewHandlers(context: PitrContext): Handlers {
       readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
         const filters = [projectId, instant, query.collection, query.prefix, ...named(query.search)];
         const page = { list: 'pitr-documents', filters, ...query };
-        const past = { name: `The database at ${instant}`, view };
+        const past = { name: `The database at ${instant}`, view, turn: () => cpuTurns.take(organization.id) };
         return await pageOfDocuments(cursors, page, past, query, signal);
       }),
 
@@ -171,7 +171,7 @@ function viewHandlers(context: PitrContext): Handlers {
         const position = cursor === undefined ? undefined : (JSON.parse(cursor) as DiffPosition);
         const organizationId = organization.id;
         const other = await otherSide(context, { organizationId, projectId, at: against, signal }, position);
-        const turn = () => context.backups.platform.cpuTurns.take(organizationId);
+        const turn = () => cpuTurns.take(organizationId);
         const request = { against, collection, limit, seconds, position, signal, turn };
         const { data, next } = await diffView(view, other, request);
         return { data, nextCursor: next && cursors.write('pitr-diff', bound, JSON.stringify(next)) };

@@ -2,15 +2,20 @@ import { expect, test } from 'vitest';
 import { testDocument } from '../../../../engine/fixtures/arbitrary-documents.ts';
 import { BackupHarness } from '../../../../engine/fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../../../engine/fixtures/memory-source.ts';
-import { readDocuments } from './browse-documents.ts';
+import { readDocuments, searchDocuments } from './browse-documents.ts';
 
 const paths = Array.from({ length: 60 }, (_, index) => `c/${String(index).padStart(3, '0')}`);
 
-/** Every page ends as soon as it may; the segments of these backups hold a few documents each. */
-async function pagesOf(options: { collection?: string; prefix?: string }) {
+/** The segments of these backups hold a few documents each. */
+async function openBackup() {
   const harness = new BackupHarness();
   const source = new MemoryDatabase(paths.map((path) => testDocument(path, { at: { stringValue: path } })));
-  const view = await harness.view(await harness.backUp(source));
+  return harness.view(await harness.backUp(source));
+}
+
+/** Every page ends as soon as it may. */
+async function pagesOf(options: { collection?: string; prefix?: string }) {
+  const view = await openBackup();
   const pages: string[][] = [];
   for (let next: string | null = ''; next !== null; ) {
     const page = await readDocuments(view, { ...options, limit: 50, ...(next === '' ? {} : { after: next }) }, 0);
@@ -30,4 +35,15 @@ test('a search for ids everywhere ends its pages in time, also where nothing was
   const pages = await pagesOf({ prefix: '05' });
   expect(pages.flat()).toEqual(paths.filter((path) => path.startsWith('c/05')));
   expect(pages.filter((page) => page.length === 0).length).toBeGreaterThan(3);
+});
+
+test('a search in values looks at each piece of the backup when it has its turn', async () => {
+  let turns = 0;
+  const turn = async () => {
+    turns += 1;
+  };
+  const page = await searchDocuments(await openBackup(), 'c/059', { limit: 50, turn });
+  expect(page).toMatchObject({ scanned: 60, next: null });
+  expect(page.documents.map(({ path }) => path)).toEqual(['c/059']);
+  expect(turns).toBeGreaterThan(10);
 });

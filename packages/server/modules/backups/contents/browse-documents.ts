@@ -1,4 +1,13 @@
-import { type BrowseOptions, browse, readRecords, type Scope, search, TimeBudget, type View } from '@holdfast/engine';
+import {
+  type BrowseOptions,
+  browse,
+  readRecords,
+  type Scope,
+  type SearchOptions,
+  search,
+  TimeBudget,
+  type View,
+} from '@holdfast/engine';
 import { type DocumentView, presentDocument } from './present-contents.ts';
 
 /** A page is cut short where its documents together exceed this. */
@@ -15,7 +24,11 @@ export interface DocumentPage {
 }
 
 /** One page of what a search through the documents finds. */
-export async function searchDocuments(view: View, text: string, options: BrowseOptions): Promise<DocumentPage> {
+export async function searchDocuments(
+  view: View,
+  text: string,
+  options: BrowseOptions & Pick<SearchOptions, 'turn'>,
+): Promise<DocumentPage> {
   const page = await search(view, { ...options, text, budgetMs: pageMs, bytesMax: pageBytesMax });
   const snapshotTime = view.body?.snapshotTime ?? '';
   const documents = page.found.map(({ path, body }) => presentDocument(path, body, snapshotTime));

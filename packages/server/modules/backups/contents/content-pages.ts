@@ -67,7 +67,7 @@ export function named(search: string | undefined): string[] {
 export async function pageOfDocuments(
   cursors: Cursors,
   { list, filters, limit, cursor }: PageQuery,
-  { name, view }: { readonly name: string; readonly view: View },
+  { name, view, turn }: { readonly name: string; readonly view: View; readonly turn: () => Promise<void> },
   { collection, prefix, search, from }: DocumentsQuery,
   signal: AbortSignal,
 ) {
@@ -75,7 +75,7 @@ export async function pageOfDocuments(
   const options = { limit, signal, ...defined({ collection, prefix, after }) };
   const read = () =>
     from === undefined || after !== undefined ? readDocuments(view, options) : readDocumentsFrom(view, from, options);
-  const page = await (search === undefined ? read() : searchDocuments(view, search, options));
+  const page = await (search === undefined ? read() : searchDocuments(view, search, { ...options, turn }));
   const nextCursor = page.next === null ? null : cursors.write(list, filters, page.next);
   if (page.documents.length === 0 && nextCursor === null) await requireCollection(name, view, collection, signal);
   return { data: page.documents, nextCursor, beside: defined({ scanned: page.scanned }) };

@@ -11,7 +11,7 @@ import { presentCollections, presentDocument } from './present-contents.ts';
 
 /** Looking inside a backup without restoring it. */
 export function contentsHandlers(context: BackupsContext): Handlers {
-  const { cursors } = context.platform;
+  const { cursors, cpuTurns } = context.platform;
 
   const readChain = <Result>(
     organizationId: string,
@@ -32,7 +32,8 @@ export function contentsHandlers(context: BackupsContext): Handlers {
         const filters = [backupId, query.collection, query.prefix, ...named(query.search)];
         const view = viewOfChain(readers);
         const page = { list: 'backup-documents', filters, ...query };
-        return await pageOfDocuments(cursors, page, { name: 'The backup', view }, query, signal);
+        const turn = () => cpuTurns.take(organization.id);
+        return await pageOfDocuments(cursors, page, { name: 'The backup', view, turn }, query, signal);
       }),
 
     getBackupDocument: ({ organization, params: { backupId, documentPath }, signal }) =>
