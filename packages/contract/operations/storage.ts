@@ -99,7 +99,8 @@ export const updateStorageDestination = operation({
   path: api('/storage-destinations/{storageDestinationId}'),
   tag,
   summary: 'Change a storage destination',
-  description: 'Only the fields that are given change. New credentials or a new endpoint are checked at once.',
+  description:
+    'Only the fields that are given change. Another bucket, endpoint or region needs the credentials again. Where it points then is checked at once, and so is whether the backups that are said to lie there do.',
   access: configures,
   params,
   body: updateStorageRequest,

@@ -203,9 +203,10 @@ export const createStorageRequest = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Bucket and prefix stay as they are: backups lie there. `migrate` moves them. */
+/** The prefix stays as it is. Another bucket is one that what lies there was copied to; `migrate` moves it. */
 export const updateStorageRequest = z.strictObject({
   name: name.optional(),
+  bucket: bucket.optional(),
   region: region.optional(),
   endpoint: endpoint.nullable().optional(),
   forcePathStyle: z.boolean().optional(),

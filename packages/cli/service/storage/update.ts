@@ -11,6 +11,7 @@ import { showStorage, storageArgument } from './show.ts';
 
 interface UpdateOptions extends ServiceOptions, CredentialOptions {
   readonly name?: string;
+  readonly bucket?: string;
   readonly region?: string;
   readonly endpoint?: string;
   readonly forcePathStyle?: boolean;
@@ -21,11 +22,12 @@ interface UpdateOptions extends ServiceOptions, CredentialOptions {
 
 type Body = NonNullable<Parameters<Client['updateStorageDestination']>[0]['body']>;
 
-/** Bucket and prefix stay: backups lie there. */
+/** The prefix stays: backups lie there. */
 export function updateCommand(): Command {
   return withCredentials(serviceCommand('update', 'change a destination; what is not given stays'))
     .argument(...storageArgument)
     .option('--name <name>', 'another name')
+    .option('--bucket <name>', 'another bucket, to which its backups were copied; needs the credentials again')
     .option('--region <region>', 'another region; needs the credentials again')
     .option('--endpoint <address>', 'another address, "" for the usual one; needs the credentials again')
     .option('--force-path-style', 'the bucket stands in the path, not in the host name')
@@ -50,9 +52,11 @@ export function updateCommand(): Command {
     );
 }
 
-function changesOf({ name, region, endpoint, forcePathStyle, objectLock, default: isDefault }: UpdateOptions): Body {
+function changesOf(options: UpdateOptions): Body {
+  const { name, bucket, region, endpoint, forcePathStyle, objectLock, default: isDefault } = options;
   return {
     ...(name && { name }),
+    ...(bucket && { bucket }),
     ...(region && { region }),
     ...(endpoint === undefined ? {} : { endpoint: endpoint || null }),
     ...(forcePathStyle === undefined ? {} : { forcePathStyle }),
@@ -63,10 +67,10 @@ function changesOf({ name, region, endpoint, forcePathStyle, objectLock, default
 
 /** Where it points is changed only by who gives its credentials again, so those of the environment are taken then. */
 async function credentialsOf(type: string, options: UpdateOptions): Promise<{ credentials?: Body['credentials'] }> {
-  const { accessKeyId, secretAccessKeyFile, serviceAccountKey, credentials, region, endpoint } = options;
-  const given = [accessKeyId, secretAccessKeyFile, serviceAccountKey, credentials, region, endpoint];
+  const { accessKeyId, secretAccessKeyFile, serviceAccountKey, credentials, bucket, region, endpoint } = options;
+  const given = [accessKeyId, secretAccessKeyFile, serviceAccountKey, credentials, bucket, region, endpoint];
   if (given.every((value) => value === undefined)) return {};
-  if (type === 'local') throw wrongUsage('A folder has no credentials, no region and no endpoint.');
+  if (type === 'local') throw wrongUsage('A folder has no credentials, no bucket, no region and no endpoint.');
   if (type === 'gcs') return { credentials: { serviceAccountKey: await googleKeyOf(options) } };
   return { credentials: await keyPairOf(options) };
 }

@@ -141,13 +141,15 @@ export async function updateStorage(
   const change = changeOf(context, before, request);
   const reaches =
     request.credentials !== undefined ||
+    request.bucket !== undefined ||
     request.endpoint !== undefined ||
     request.region !== undefined ||
     request.forcePathStyle !== undefined ||
     request.objectLock !== undefined;
   const changed = { ...before, ...change } as DestinationRow;
   const check = reaches ? await checkStorage(context.stores, changed, clock, { held }) : undefined;
-  const placeId = check?.test.ok ? await identifyPlace(context, changed) : before.placeId;
+  const keptPlaceId = isElsewhere(before, change) ? null : before.placeId;
+  const placeId = check?.test.ok ? await identifyPlace(context, changed) : keptPlaceId;
   return database.tenant(organizationId, async (transaction) => {
     const row = await storageStore.lock(transaction, organizationId, id);
     caller.requireMatch(destinationEtag(row));
@@ -180,7 +182,7 @@ export async function updateStorage(
 function changeOf(context: StorageContext, row: DestinationRow, request: UpdateRequest): Partial<NewDestination> {
   const { credentials, isDefault: _, ...given } = request;
   const fields = defined(given);
-  if (row.type === 'local' && (credentials || fields.endpoint || fields.region || fields.objectLock))
+  if (row.type === 'local' && (credentials || fields.bucket || fields.endpoint || fields.region || fields.objectLock))
     throw invalid('type', 'a local folder has no such setting');
   if (row.type === 'gcs' && fields.endpoint !== undefined)
     throw invalid('endpoint', 'must not be given: Google Cloud Storage has one address');
@@ -197,9 +199,12 @@ function changeOf(context: StorageContext, row: DestinationRow, request: UpdateR
 
 /** Kept credentials serve the place they were given for: whoever turns it elsewhere must know them. */
 function requireSamePlace(row: DestinationRow, fields: Partial<NewDestination>): void {
-  const isElsewhere = (['endpoint', 'bucket', 'region'] as const).some(
+  if (row.type !== 'local' && isElsewhere(row, fields))
+    throw invalid('credentials', 'must be given again when endpoint, bucket or region change');
+}
+
+function isElsewhere(row: DestinationRow, fields: Partial<NewDestination>): boolean {
+  return (['endpoint', 'bucket', 'region'] as const).some(
     (field) => fields[field] !== undefined && fields[field] !== row[field],
   );
-  if (isElsewhere && row.type !== 'local')
-    throw invalid('credentials', 'must be given again when endpoint, bucket or region change');
 }

@@ -128,6 +128,21 @@ const amazon = {
   credentials: sandboxS3Credential,
 };
 
+test('a destination that is turned to a bucket without its backups is an error, until it is turned back', async () => {
+  const storageDestinationId = await destination({
+    ...amazon,
+    objectLock: null,
+    endpoint: s3.endpoint,
+    name: 'Turned',
+  });
+  await bench.backUp({ storageDestinationId });
+  const turn = async (bucket: string) =>
+    (await call('PATCH', `/storage-destinations/${storageDestinationId}`, { bucket, credentials: sandboxS3Credential }))
+      .body.data;
+  expect(await turn('locking')).toMatchObject({ status: 'error', error: { code: 'STORAGE_UNAVAILABLE' } });
+  expect(await turn('plain')).toMatchObject({ status: 'connected', error: null });
+});
+
 test('a destination with object lock in a bucket without it is an error at once, until the one or the other changes', async () => {
   const body = { ...amazon, name: 'Plain', endpoint: s3.endpoint, isDefault: true };
   const { data } = (await call('POST', '/storage-destinations', body)).body;

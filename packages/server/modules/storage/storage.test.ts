@@ -145,7 +145,8 @@ describe('a destination', () => {
 
   test('is turned elsewhere only by who knows its credentials', async () => {
     const row = await create();
-    for (const change of [{ endpoint: 'https://collector.example.com' }, { endpoint: null }, { region: 'eu-west-1' }]) {
+    const elsewhere = [{ endpoint: 'https://collector.example.com' }, { endpoint: null }, { region: 'eu-west-1' }];
+    for (const change of [...elsewhere, { bucket: 'second' }]) {
       const answer = await call('PATCH', `/${row.id}`, change);
       expect([answer.status, answer.body.error?.code, answer.body.error?.details?.field], answer.text).toEqual([
         400,
@@ -157,6 +158,24 @@ describe('a destination', () => {
     expect(same.body.data, same.text).toMatchObject({ name: 'Renamed', endpoint: s3.endpoint, status: 'connected' });
     const turned = await call('PATCH', `/${row.id}`, { region: 'eu-west-1', credentials: sandboxS3Credential });
     expect(turned.body.data, turned.text).toMatchObject({ region: 'eu-west-1' });
+  });
+
+  test('of a bucket whose name was misspelt is mended by the right one', async () => {
+    const row = await create({ bucket: 'frist' });
+    expect(row).toMatchObject({ status: 'error', bucket: 'frist' });
+    const mended = await call('PATCH', `/${row.id}`, { bucket: 'first', credentials: sandboxS3Credential });
+    expect(mended.body.data, mended.text).toMatchObject({ status: 'connected', error: null, bucket: 'first' });
+  });
+
+  test('that is turned to a bucket which does not work yet is no longer counted as the place it was', async () => {
+    await create();
+    const row = await create({ name: 'The same place' });
+    const turned = await call('PATCH', `/${row.id}`, { bucket: 'absent', credentials: sandboxS3Credential });
+    expect(turned.body.data, turned.text).toMatchObject({ status: 'error', bucket: 'absent' });
+    const { rows } = await asOwner(app.databaseUrl, (client) =>
+      client.query('select place_id from storage_destinations where id = $1', [row.id]),
+    );
+    expect(rows).toEqual([{ place_id: null }]);
   });
 
   test('of Google Cloud Storage takes no endpoint, neither new nor later', async () => {
