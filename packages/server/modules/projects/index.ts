@@ -1,9 +1,11 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { dayMs, hourMs, later } from '../../platform/durations.ts';
 import type { StoredError } from '../job-error.ts';
 import type { Module } from '../module.ts';
 import { adoptProject } from './adopt-project.ts';
 import { renewConsent } from './connection/renew-consent.ts';
 import type { ProjectsContext } from './context.ts';
+import { removeForgotten } from './forgotten-project-store.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';
 import { answerProject, projectHandlers } from './routes.ts';
 
@@ -29,9 +31,28 @@ export interface ProjectsModule extends Module {
   adopt(transaction: Transaction, organizationId: string, database: string): Promise<ProjectRow>;
 }
 
+/** Disconnected ones of which nothing is left. Whoever connects and disconnects again and again would fill the database. */
+const forgottenKeptDays = 30;
+const forgottenPerStatement = 1000;
+
+async function forgetDisconnected({ platform: { database, clock } }: ProjectsContext, signal: AbortSignal) {
+  const before = later(clock.now(), -forgottenKeptDays * dayMs);
+  const forget = (after: string) =>
+    database.system((transaction) => removeForgotten(transaction, { before, after, limit: forgottenPerStatement }));
+  for (let after: string | undefined = ''; after !== undefined; after = await forget(after)) signal.throwIfAborted();
+}
+
 export function createProjectsModule(context: ProjectsContext): ProjectsModule {
   return {
     handlers: projectHandlers(context),
+    tasks: [
+      {
+        name: 'disconnected projects',
+        everyMs: hourMs,
+        removesByAge: true,
+        run: (signal) => forgetDisconnected(context, signal),
+      },
+    ],
     answer: (row) => answerProject(context, row),
     consentGiven: (userId, email) => renewConsent(context, userId, email),
     adopt: (transaction, organizationId, database) => adoptProject(context, transaction, organizationId, database),

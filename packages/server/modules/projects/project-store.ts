@@ -136,7 +136,9 @@ export const projectStore = {
           eq(projects.databaseId, databaseId),
         ),
       )
-      .orderBy(desc(projects.id));
+      .orderBy(desc(projects.id))
+      // Nobody forgets a disconnected one before the backups that were found of it are written down.
+      .for('key share');
     return rows.find((row) => row.deletedAt === null) ?? rows[0];
   },
 
