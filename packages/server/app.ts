@@ -90,7 +90,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   if (stopTracing) lifecycle.onClose('tracing', stopTracing);
   const clock = overrides.clock ?? systemClock;
   const ids = createIds(clock);
-  await requireDataFolder(config);
+  await requireDataFolder(config, log);
   const keyring = await loadKeyring(config);
   const appUrl = await openDatabase(config, keyring, log, ownDatabase);
   const database = connectDatabase({

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
+import type { Logger } from './platform/log.ts';
+import { hasKeyFile } from './platform/secrets/master-key.ts';
 import { StartFailure } from './platform/start-failure.ts';
 import { folderSentence } from './start-failure.ts';
 
@@ -32,8 +34,15 @@ async function makeOne(folder: string): Promise<void> {
   }
 }
 
+const fullCodes: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+/** Where nothing but local backups is still to be written, a full disk fails those, and only who runs can make room by deleting some. */
+async function canDoWithoutRoom({ DATABASE_URL, MASTER_KEY, HOLDFAST_DATA }: Config): Promise<boolean> {
+  return DATABASE_URL !== undefined && (MASTER_KEY !== undefined || (await hasKeyFile(HOLDFAST_DATA)));
+}
+
 /** Noticed at the start rather than by the first backup. */
-export async function requireDataFolder(config: Config): Promise<void> {
+export async function requireDataFolder(config: Config, log: Logger): Promise<void> {
   if (!needsDataFolder(config)) return;
   const folder = config.HOLDFAST_DATA;
   const probe = join(folder, `.probe-${randomUUID()}`);
@@ -41,7 +50,13 @@ export async function requireDataFolder(config: Config): Promise<void> {
     await makeFolder(folder);
     await writeFile(probe, 'written to see whether it can be', { flush: true });
   } catch (error) {
-    throw new StartFailure(folderSentence(folder, (error as NodeJS.ErrnoException).code));
+    const { code } = error as NodeJS.ErrnoException;
+    if (!fullCodes.includes(code) || !(await canDoWithoutRoom(config)))
+      throw new StartFailure(folderSentence(folder, code));
+    log.error(
+      { folder },
+      'the disk of the data folder is full: backups into local destinations will fail until there is room',
+    );
   } finally {
     await rm(probe, { force: true }).catch(() => undefined);
   }

@@ -23,7 +23,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 test('several who make the same data folder at the same moment all find it made', async () => {
   for (let round = 0; round < 20; round += 1) {
     const config = loadConfig({ HOLDFAST_DATA: join(folder, `round ${round}`, 'below', 'data') });
-    await Promise.all(Array.from({ length: 8 }, () => requireDataFolder(config)));
+    await Promise.all(Array.from({ length: 8 }, () => requireDataFolder(config, log)));
   }
 });
 

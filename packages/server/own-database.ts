@@ -10,7 +10,7 @@ import type { Logger } from './platform/log.ts';
  */
 export function beginOwnDatabase(config: Config, log: Logger): Promise<EmbeddedPostgres> | undefined {
   if (config.DATABASE_URL) return undefined;
-  const begun = requireDataFolder(config).then(() => startEmbeddedPostgres({ folder: config.HOLDFAST_DATA, log }));
+  const begun = requireDataFolder(config, log).then(() => startEmbeddedPostgres({ folder: config.HOLDFAST_DATA, log }));
   begun.catch(() => undefined);
   return begun;
 }

@@ -77,6 +77,8 @@ export function folderSentence(folder: string, code: string | undefined, path = 
     ENOTDIR: 'a part of the path is no folder',
     EEXIST: 'it is no folder',
     ENOSPC: 'the disk is full',
+    EDQUOT: 'there is no room left for this user',
+    EFBIG: 'this user may not write files there',
   };
   const reason = reasons[code ?? ''] ?? `it cannot be made or written (${code})`;
   const at = path === folder ? '' : ` (at ${path})`;

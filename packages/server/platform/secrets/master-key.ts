@@ -23,6 +23,13 @@ export async function loadKeyring(source: KeyringSource): Promise<Keyring> {
   return new Keyring(current, before ? [before, ...previous] : previous);
 }
 
+export function hasKeyFile(folder: string): Promise<boolean> {
+  return stat(join(folder, fileName)).then(
+    () => true,
+    () => false,
+  );
+}
+
 /**
  * Puts a new key into the file, beside the one before it. Both are on the disk at every moment, so a crash in between
  * loses nothing; a rotation that was begun and not ended is gone on with rather than begun again.
