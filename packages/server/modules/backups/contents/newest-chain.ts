@@ -1,4 +1,5 @@
 import { EngineError } from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
 import { databaseName } from '../../projects/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
@@ -34,7 +35,10 @@ export async function openNewestChain(
     if (chain.readers.at(-1)?.body.database === databaseName(found.project)) return { newest: found.row, chain };
     await chain.close();
   }
-  throw new EngineError('INTEGRITY_ERROR', 'There is no completed backup of these collections that could be merged.');
+  throw new Problem(
+    'INVALID_STATE',
+    'There is no completed backup of these collections that could be merged; take a full one of them first.',
+  );
 }
 
 /** The very backup whose place a merged one takes. */

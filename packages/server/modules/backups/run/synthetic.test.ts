@@ -75,3 +75,14 @@ test('a chain is merged into a full backup without a single read; what shows the
   const next = await bench.run({ type: 'incremental' });
   expect(next).toMatchObject({ status: 'completed', type: 'incremental', parentId: merged.id });
 });
+
+test('one of collections that no backup covers says what to do, and does not call stored backups damaged', async () => {
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  await bench.backUp({ collections: ['users'] });
+  const failed = await bench.run({ type: 'synthetic', collections: ['rooms'] });
+  const refused = { code: 'INVALID_STATE', message: expect.stringContaining('take a full one') };
+  expect(failed).toMatchObject({ status: 'failed', error: refused });
+  const body = { projectId: bench.shop.projectId, type: 'synthetic', collections: ['rooms'], dryRun: true };
+  const tried = await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body });
+  expect(tried.body.error, tried.text).toMatchObject(refused);
+});
