@@ -60,6 +60,8 @@ test('where there is no other place nothing is overwritten, and the restore name
   const failed = await run('', { backupId });
   expect(failed).toMatchObject({ status: 'failed', error: { code: 'STORAGE_UPLOAD_ERROR' } });
   expect(failed.error.message).toMatch(/nothing was overwritten\. s3:\/\/backups/);
+  // What the storage said, so that the advice is the one for it.
+  expect(failed.error.details).toMatchObject({ code: 'InternalError', status: 500 });
   expect(await contentsOf(bench.firestore)).toEqual(before);
   await rm(storage);
   await rename(`${storage}-away`, storage);

@@ -114,9 +114,8 @@ async function untilEnded(
 }
 
 function whyNotSaved({ id, status, error }: BackupRow): Problem {
-  const code = (error?.code ?? 'INTERNAL_ERROR') as 'INTERNAL_ERROR';
-  return new Problem(
-    code,
-    `The safety backup ${id} ended as ${status}, so nothing was overwritten. ${error?.message ?? ''}`,
-  );
+  const code = (error?.code ?? 'INTERNAL_ERROR') as 'STORAGE_UPLOAD_ERROR';
+  const message = `The safety backup ${id} ended as ${status}, so nothing was overwritten. ${error?.message ?? ''}`;
+  // With what the backup's own advice was found by.
+  return new Problem(code, message, { ...(error?.details && { details: error.details }) });
 }
