@@ -65,6 +65,7 @@ test('while the clocks disagree whatever removes by age stands still, and the re
   app.clock.goWrong(0);
   expect(standing.toSorted()).toEqual([
     'audit retention',
+    'disconnected projects',
     'expire journals',
     'expired sessions and codes',
     'old invitations',

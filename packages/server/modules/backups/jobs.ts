@@ -30,6 +30,8 @@ export const removeObjectsJob = defineJob({
   schema: ofBackup.extend({
     /** Of one that was never completed: the destinations that kept something when they were looked at last; absent at first. */
     left: z.array(z.string()).optional(),
+    /** It was called off while its manifest was written: that goes too, though it makes the backup whole. */
+    isWithdrawn: z.boolean().optional(),
     /** How often they were looked at before. */
     looks: z.number().optional(),
   }),

@@ -31,7 +31,7 @@ function writeNow({ onWrite }: ManifestPlace, write: () => Promise<WrittenManife
 
 /**
  * Somebody cancelled the backup, or its time was up, while this run wrote its manifest: it goes again, so that no rescan
- * takes what was called off for a backup. The other objects follow.
+ * takes what was called off for a backup. The other objects follow, and so does a manifest that is locked or out of reach.
  */
 export async function withdrawManifest(context: BackupsContext, backup: BackupRow, store: CopiesStore): Promise<void> {
   const { database, queue, log } = context.platform;
@@ -41,10 +41,11 @@ export async function withdrawManifest(context: BackupsContext, backup: BackupRo
   try {
     const row = await find();
     if (row?.status !== 'failed' && row?.status !== 'cancelled') return;
-    await store.delete([manifestKey(backupId)]);
+    const rest = { organizationId, backupId, isWithdrawn: true };
     await database.tenant(organizationId, (transaction) =>
-      queue.enqueue(transaction, removeObjectsJob, { organizationId, backupId }, { key: `${backupId}/withdrawn` }),
+      queue.enqueue(transaction, removeObjectsJob, rest, { key: `${backupId}/withdrawn` }),
     );
+    await store.delete([manifestKey(backupId)]);
   } catch (error) {
     log.warn({ err: error, backupId }, 'the manifest of a backup that was called off could not be removed');
   }

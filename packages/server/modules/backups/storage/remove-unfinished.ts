@@ -17,8 +17,9 @@ interface Places {
 
 /**
  * What a failed or cancelled backup has left. What a lock, missing credentials or an outage keeps is tried again ever more rarely until
- * it is gone; where the destination itself was removed, the audit log says that it stays. Where a manifest lies the backup is
- * whole after all: a catalogue that was set back to an earlier day calls it unfinished. It stays, and a rescan links it again.
+ * it is gone; where the destination itself was removed, the audit log says that it stays. Where a manifest lies that nobody has
+ * withdrawn the backup is whole after all: a catalogue that was set back to an earlier day calls it unfinished. It stays, and a
+ * rescan links it again.
  */
 export async function removeUnfinished(
   context: BackupsContext,
@@ -29,11 +30,11 @@ export async function removeUnfinished(
   if (isForeign(row)) return;
   const { id: backupId, organizationId } = row;
   const { clock, database, log, queue } = context.platform;
-  const { left, looks = 0 } = job.data;
+  const { left, looks = 0, isWithdrawn = false } = job.data;
   const kept: string[] = [];
   const failures: unknown[] = [];
   for (const destination of destinations.filter(({ id }) => left?.includes(id) ?? true))
-    await removeFrom(context, destination, backupId, job.signal).catch((error: unknown) => {
+    await removeFrom(context, destination, { backupId, isWithdrawn }, job.signal).catch((error: unknown) => {
       job.signal.throwIfAborted();
       log.warn({ err: error, backupId }, 'objects of an unfinished backup are locked or out of reach and stay for now');
       kept.push(destination.id);
@@ -46,7 +47,7 @@ export async function removeUnfinished(
     if (lost.length > 0)
       await noteRemoval(context, transaction, row, 'backup.objects_left', { storageDestinationIds: lost });
     if (kept.length === 0) return;
-    const next = { organizationId, backupId, left: kept, looks: looks + 1 };
+    const next = { organizationId, backupId, isWithdrawn, left: kept, looks: looks + 1 };
     const key = `${backupId}/left/${startAfter.getTime()}`;
     await queue.enqueue(transaction, removeObjectsJob, next, { key, startAfter });
   });
@@ -55,18 +56,19 @@ export async function removeUnfinished(
 async function removeFrom(
   context: BackupsContext,
   destination: DestinationRow,
-  backupId: string,
+  { backupId, isWithdrawn }: { backupId: string; isWithdrawn: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   await within(context, destination, async (store) => {
-    if ((await store.head(manifestKey(backupId), { signal })) === undefined)
+    if (isWithdrawn || (await store.head(manifestKey(backupId), { signal })) === undefined)
       await deleteBackup(store, backupId, { signal });
     else context.platform.log.warn({ backupId }, 'an unfinished backup has a manifest and stays; a rescan links it');
   });
 }
 
 /** It moved with its project: what it left is looked for where the other organization knows its destinations. */
-export async function followMoved({ platform }: BackupsContext, { data: { backupId } }: RemoveObjects): Promise<void> {
+export async function followMoved({ platform }: BackupsContext, { data }: RemoveObjects): Promise<void> {
+  const { backupId, isWithdrawn = false } = data;
   await platform.database.system(async (transaction) => {
     const found = await copyStore.findAnywhere(transaction, backupId);
     if (!found) return;
@@ -74,7 +76,7 @@ export async function followMoved({ platform }: BackupsContext, { data: { backup
     await platform.queue.enqueue(
       transaction,
       removeObjectsJob,
-      { organizationId, backupId },
+      { organizationId, backupId, isWithdrawn },
       { key: `${backupId}/moved` },
     );
   });
