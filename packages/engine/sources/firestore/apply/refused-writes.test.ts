@@ -70,7 +70,8 @@ test('a quota that runs out in the middle of a request is no failure of the docu
 });
 
 test('one document that finds no quota while others do fails alone', async () => {
-  const connected = fresh();
+  // Given up while there is still much of the others to send.
+  const connected = fresh({ retry: { attemptsMax: 3, delayBaseMs: 1, delayMaxMs: 2 } });
   harness.sandbox.control.addFault({ method: 'BatchWrite', document: 'c/000000', status: 'RESOURCE_EXHAUSTED' });
   harness.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 4 });
   expect(await apply(connected, many(20_000))).toMatchObject({ written: 19_999, failed: 1 });
