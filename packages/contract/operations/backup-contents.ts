@@ -11,22 +11,14 @@ import {
 } from '../schemas/backups.ts';
 import { backupDocument, collectionNode } from '../schemas/firestore.ts';
 import { firestoreName, pageQuery, pathId } from '../schemas/primitives.ts';
+import { readErrors } from './read-errors.ts';
 
 /** Looking inside a backup without restoring it. */
 
 const tag = 'Backup contents';
 const params = z.object({ backupId: pathId() });
 const access = member('viewer', 'backups:read');
-/** Reading a backup can meet a missing key, damaged data or a bucket that is away. */
-const readErrors = [
-  'BACKUP_NOT_FOUND',
-  'INVALID_STATE',
-  'DECRYPTION_ERROR',
-  'INTEGRITY_ERROR',
-  'STORAGE_UNAVAILABLE',
-  'STORAGE_PERMISSION_DENIED',
-  'STORAGE_CREDENTIALS_MISSING',
-] as const;
+const contentErrors = ['BACKUP_NOT_FOUND', 'INVALID_STATE', ...readErrors] as const;
 
 export const listBackupCollections = operation({
   id: 'listBackupCollections',
@@ -39,7 +31,7 @@ export const listBackupCollections = operation({
   params,
   query: pageQuery,
   success: list(collectionNode),
-  errors: readErrors,
+  errors: contentErrors,
 });
 
 export const listBackupDocuments = operation({
@@ -54,7 +46,7 @@ export const listBackupDocuments = operation({
   params,
   query: listBackupDocumentsQuery,
   success: listWith(backupDocument, documentsScanned),
-  errors: [...readErrors, 'COLLECTION_NOT_FOUND'],
+  errors: [...contentErrors, 'COLLECTION_NOT_FOUND'],
 });
 
 export const getBackupDocument = operation({
@@ -69,7 +61,7 @@ export const getBackupDocument = operation({
   params: params.extend({ documentPath: firestoreName({ min: 1, max: 6144 }).describe('Such as `users/ada`.') }),
   restParameter: 'documentPath',
   success: ok(backupDocument),
-  errors: [...readErrors, 'DOCUMENT_NOT_FOUND'],
+  errors: [...contentErrors, 'DOCUMENT_NOT_FOUND'],
   etag: true,
 });
 
@@ -85,7 +77,7 @@ export const diffBackup = operation({
   query: diffBackupQuery,
   success: page(backupDiff),
   errors: [
-    ...readErrors,
+    ...contentErrors,
     'COLLECTION_NOT_FOUND',
     'PROJECT_NOT_FOUND',
     'SOURCE_AUTH_ERROR',
@@ -110,7 +102,7 @@ export const exportBackup = operation({
     contentTypes: ['application/x-ndjson'],
     schema: backupDocument.omit({ path: true }),
   },
-  errors: [...readErrors, 'COLLECTION_NOT_FOUND'],
+  errors: [...contentErrors, 'COLLECTION_NOT_FOUND'],
 });
 
 export const streamBackupEvents = operation({

@@ -10,6 +10,7 @@ import {
 } from '../schemas/backups.ts';
 import { pageQuery, pathId } from '../schemas/primitives.ts';
 import { drill, startDrillRequest } from '../schemas/restores.ts';
+import { readErrors } from './read-errors.ts';
 
 const tag = 'Backups';
 const params = z.object({ backupId: pathId() });
@@ -17,14 +18,6 @@ const reads = member('viewer', 'backups:read');
 const creates = member('member', 'backups:create');
 const restores = member('member', 'backups:restore');
 const holds = member('admin', 'backups:write');
-/** What a backup is made of, or compared with, has to be read. */
-const readErrors = [
-  'DECRYPTION_ERROR',
-  'INTEGRITY_ERROR',
-  'STORAGE_UNAVAILABLE',
-  'STORAGE_PERMISSION_DENIED',
-  'STORAGE_CREDENTIALS_MISSING',
-] as const;
 
 export const listBackups = operation({
   id: 'listBackups',

@@ -16,21 +16,14 @@ import {
   viewDocumentsQuery,
 } from '../schemas/pitr.ts';
 import { pathId } from '../schemas/primitives.ts';
+import { readErrors } from './read-errors.ts';
 
 const tag = 'Point-in-time recovery';
 const params = z.object({ projectId: pathId() });
 const reads = member('viewer', 'projects:read');
 const switches = member('member', 'projects:write');
 const sourceErrors = ['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'] as const;
-const readErrors = [
-  'PROJECT_NOT_FOUND',
-  'DECRYPTION_ERROR',
-  'INTEGRITY_ERROR',
-  'STORAGE_UNAVAILABLE',
-  'STORAGE_PERMISSION_DENIED',
-  'STORAGE_CREDENTIALS_MISSING',
-] as const;
-const viewErrors = [...readErrors, 'POINT_IN_TIME_UNAVAILABLE', ...sourceErrors] as const;
+const viewErrors = ['PROJECT_NOT_FOUND', ...readErrors, 'POINT_IN_TIME_UNAVAILABLE', ...sourceErrors] as const;
 /** A look into the past shows data, as a look into a backup does. */
 const views = member('viewer', 'backups:read');
 
@@ -92,7 +85,7 @@ export const listDocumentHistory = operation({
   params,
   query: documentHistoryQuery,
   success: list(documentVersion),
-  errors: readErrors,
+  errors: ['PROJECT_NOT_FOUND', ...readErrors],
 });
 
 export const viewPitrCollections = operation({
