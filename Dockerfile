@@ -4,7 +4,7 @@
 
 FROM node:24-bookworm-slim AS install
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json tsconfig.json .npmrc ./
 COPY packages packages
 COPY bench/package.json bench/package.json
 COPY scripts scripts

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { DockerfileParser } from 'dockerfile-ast';
@@ -25,6 +26,14 @@ test('the image is made in stages on the Node we run on, runs as nobody special 
   expect(of('ENV').join(' ')).not.toMatch(/KEY|SECRET|PASSWORD|DATABASE_URL/);
   for (const copied of of('COPY').filter((text) => !text.startsWith('/app')))
     for (const path of copied.split(' ').slice(0, -1)) expect(existsSync(`${root}/${path}`), path).toBe(true);
+});
+
+test('what the dashboard is built from is copied into the image: without the settings of its types the build fails', () => {
+  const [, first = ''] = read('Dockerfile').split(/^FROM /m);
+  const copied = [...first.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '));
+  const settings = 'packages/web/tsconfig.json';
+  const base = join(dirname(settings), JSON.parse(read(settings)).extends);
+  expect(copied).toEqual(expect.arrayContaining(['packages', 'scripts', base]));
 });
 
 interface Compose {

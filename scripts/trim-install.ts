@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -60,6 +60,9 @@ function existing(path: string): string[] {
 }
 
 const isForImage = process.argv.includes('--image');
+const dashboard = fileURLToPath(new URL('../packages/web/dist/index.html', import.meta.url));
+if (isForImage && !existsSync(dashboard))
+  throw new Error('The dashboard was not built, and what builds it is about to be removed: see what was said above.');
 // Types stay where somebody may add the development parts later: npm would not bring them back.
 const useless = isForImage ? /\.map$|\.d\.[cm]?ts$|\.md$/ : /\.map$|\.d\.cts$|\.md$/;
 removeFiles(modules, (name) => useless.test(name));
