@@ -129,6 +129,7 @@ const badValues: [name: string, value: string, fault: string][] = [
   ['LOG_LEVEL', 'loud', 'must be one of fatal, error, warn, info, debug, trace, silent'],
   ['LOG_FORMAT', 'xml', 'must be one of json, text'],
   ['METRICS_TOKEN', 'short', 'must have at least 8 characters'],
+  ['METRICS_TOKEN', 'two words', 'must be letters, digits and signs of ASCII without spaces, as a header carries them'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', '127.0.0.1:4318', web],
   [
     'OTEL_EXPORTER_OTLP_HEADERS',

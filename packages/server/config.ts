@@ -186,6 +186,7 @@ const variables = z.object({
   METRICS_TOKEN: z
     .string()
     .min(8)
+    .regex(/^[!-~]*$/, 'must be letters, digits and signs of ASCII without spaces, as a header carries them')
     .optional()
     .describe('Bearer token that /metrics asks for. Without it, /metrics answers only to loopback.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: web
