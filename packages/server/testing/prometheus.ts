@@ -26,7 +26,7 @@ interface Answer {
 }
 
 export interface Prometheus {
-  /** What `promtool check config` says of the page's scrape configuration with the rules that come along. */
+  /** What `promtool check config` says of the page's configuration with the rules that come along. */
   readonly checked: string;
   alerts(): Promise<Alert[]>;
   query(expression: string): Promise<number[]>;
@@ -37,14 +37,13 @@ export interface Prometheus {
 export async function startPrometheus(address: string, token: string): Promise<Prometheus> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-prometheus-'));
   const config = join(folder, 'prometheus.yml');
-  const [, scrapeConfig = ''] = /```yaml\n(scrape_configs:\n[\s\S]+?)```/.exec(monitoring) ?? [];
+  const [, onThePage = ''] = /```yaml\n(rule_files:[\s\S]+?)```/.exec(monitoring) ?? [];
+  const settings = onThePage
+    .replace('/etc/prometheus/holdfast.rules.yaml', rulesFile)
+    .replace('/etc/prometheus/holdfast.token', join(folder, 'holdfast.token'))
+    .replace('backups.example.com:8787', new URL(address).host);
   writeFileSync(join(folder, 'holdfast.token'), token);
-  writeFileSync(
-    config,
-    `global: { scrape_interval: 1s, evaluation_interval: 1s }\nrule_files: [${rulesFile}]\n${scrapeConfig
-      .replace('/etc/prometheus/holdfast.token', join(folder, 'holdfast.token'))
-      .replace('backups.example.com:8787', new URL(address).host)}`,
-  );
+  writeFileSync(config, `global: { scrape_interval: 1s, evaluation_interval: 1s }\n${settings}`);
   const checked = execFileSync('promtool', ['check', 'config', config]).toString();
   const port = await freePort();
   const own = [`--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=127.0.0.1:${port}`];
