@@ -7,6 +7,7 @@ import { StoreOpener } from './modules/storage/index.ts';
 import { runOperatorCommand } from './operator-command.ts';
 import { beginOwnDatabase, endOwnDatabase } from './own-database.ts';
 import { systemClock } from './platform/clock.ts';
+import { isServed } from './platform/database/ask-before-start.ts';
 import { connectDatabase, type Database } from './platform/database/database.ts';
 import { createIds } from './platform/ids.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
@@ -16,6 +17,7 @@ import { Queue } from './platform/queue.ts';
 import type { Keyring } from './platform/secrets/keyring.ts';
 import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './platform/secrets/master-key.ts';
 import { type ResealReport, reseal } from './platform/secrets/reseal.ts';
+import { StartFailure } from './platform/start-failure.ts';
 
 const attemptsMax = 3;
 
@@ -29,7 +31,10 @@ export interface RotationReport extends ResealReport {
  * MASTER_KEYS_PREVIOUS.
  */
 export async function rotateMasterKey(config: Config): Promise<RotationReport> {
-  if (!config.MASTER_KEY) await renewKeyFile(config.HOLDFAST_DATA);
+  if (!config.MASTER_KEY) {
+    await requireStopped(config);
+    await renewKeyFile(config.HOLDFAST_DATA);
+  }
   const log = createProcessLogger(config);
   const lifecycle = new Lifecycle(log);
   try {
@@ -49,6 +54,15 @@ export async function rotateMasterKey(config: Config): Promise<RotationReport> {
   } finally {
     await lifecycle.close();
   }
+}
+
+/** A process that goes on under the old key would seal under it what nobody can open once that key has left the folder. */
+async function requireStopped({ DATABASE_URL, HOLDFAST_DATA }: Config): Promise<void> {
+  // A database in the data folder lets one process in.
+  if (!DATABASE_URL || !(await isServed(DATABASE_URL))) return;
+  throw new StartFailure(
+    `Holdfast is running on this database. It has the old key in memory and would seal with it what nobody could open any more once that key has left ${HOLDFAST_DATA}. Stop every process of the service, then run this command again; nothing was changed.`,
+  );
 }
 
 function renewCopies(

@@ -1,7 +1,7 @@
 import { SpanKind } from '@opentelemetry/api';
 import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
 import { z } from 'zod';
-import { connectionLimits, searchPathOption, type Transaction } from './database/database.ts';
+import { connectionLimits, searchPathOption, serviceName, type Transaction } from './database/database.ts';
 import { queueRole } from './database/queue-grants.ts';
 import { daySeconds, hourSeconds, minuteMs, secondMs } from './durations.ts';
 import { JobLog } from './job-log.ts';
@@ -146,7 +146,7 @@ export class Queue {
       connectionString: options.url,
       schema,
       max: 6,
-      application_name: 'holdfast queue',
+      application_name: `${serviceName} queue`,
       ...connectionLife,
       connectionTimeoutMillis: connectionLimits.connectionTimeoutMillis,
       options: queueSessionOptions,

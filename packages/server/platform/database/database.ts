@@ -67,13 +67,16 @@ export const connectionLimits = {
   idle_in_transaction_session_timeout: 2 * minuteMs,
 };
 
+/** By this the connections of the service's processes are known. */
+export const serviceName = 'holdfast';
+
 /** Temporary tables are looked for last: one that was planted on a connection must not stand in for a table of ours. */
 export const searchPathOption = '-c search_path=public,pg_temp';
 
 export function connectDatabase(options: DatabaseOptions): Database {
   const connection = {
     connectionString: options.url,
-    application_name: 'holdfast',
+    application_name: serviceName,
     keepAlive: true,
     options: searchPathOption,
     ...connectionLimits,

@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { StartFailure } from '../start-failure.ts';
 import { loadKeyring, renewKeyFile } from './master-key.ts';
 
@@ -27,6 +27,31 @@ test('replicas that start together on one volume have one key, and leave no draf
   const sealed = keyrings[0]!.seal('a secret', 'here');
   for (const keyring of keyrings) expect(keyring.openText(sealed, 'here')).toBe('a secret');
   expect(await readdir(folder)).toEqual(['master.key']);
+});
+
+test('a power cut loses no key that something may be sealed under: each name is on the disk before the next step', async () => {
+  const flushed: (string | undefined)[][] = [];
+  const read = (name: string) => readFile(join(folder, name), 'utf8').catch(() => undefined);
+  const probe = await open(folder);
+  const handles: FileHandle = Object.getPrototypeOf(probe);
+  await probe.close();
+  const { sync } = handles;
+  const spy = vi.spyOn(handles, 'sync').mockImplementation(async function (this: FileHandle) {
+    if ((await this.stat()).isDirectory()) flushed.push([await read('master.key'), await read('master.key.previous')]);
+    await sync.call(this);
+  });
+  try {
+    await load();
+    const first = await read('master.key');
+    expect(flushed.at(-1)).toEqual([first, undefined]);
+    await renewKeyFile(folder);
+    const second = await read('master.key');
+    expect(second).not.toBe(first);
+    expect(flushed).toContainEqual([first, first]);
+    expect(flushed.at(-1)).toEqual([second, first]);
+  } finally {
+    spy.mockRestore();
+  }
 });
 
 test('a key that is damaged is told in a sentence, and left as it is', async () => {

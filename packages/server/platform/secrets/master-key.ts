@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { StartFailure } from '../start-failure.ts';
 import { Keyring } from './keyring.ts';
 
@@ -31,8 +31,8 @@ export function hasKeyFile(folder: string): Promise<boolean> {
 }
 
 /**
- * Puts a new key into the file, beside the one before it. Both are on the disk at every moment, so a crash in between
- * loses nothing; a rotation that was begun and not ended is gone on with rather than begun again.
+ * Puts a new key into the file, beside the one before it. Both are on the disk at every moment, so a crash or a power cut in
+ * between loses nothing; a rotation that was begun and not ended is gone on with rather than begun again.
  */
 export async function renewKeyFile(folder: string): Promise<void> {
   const [path, previousPath] = [join(folder, fileName), join(folder, previousFileName)];
@@ -44,6 +44,7 @@ export async function renewKeyFile(folder: string): Promise<void> {
   await unlink(renewed).catch(ignoreMissing);
   await writeOnce(renewed, randomBytes(32).toString('base64'));
   await rename(renewed, path);
+  await flushFolder(folder);
 }
 
 /** Only when nothing is sealed under it any more. */
@@ -81,7 +82,10 @@ async function readKey(path: string): Promise<Buffer | undefined> {
   return key;
 }
 
-/** Whole or not at all, and never over an existing file: a half-written or replaced master key would lose every secret. */
+/**
+ * Whole or not at all, for good, and never over an existing file: a half-written, replaced or vanished master key would lose
+ * every secret.
+ */
 async function writeOnce(path: string, text: string): Promise<void> {
   // In containers that share a volume every process may have the same number, so the draft has a name of its own.
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
@@ -96,4 +100,19 @@ async function writeOnce(path: string, text: string): Promise<void> {
     if (error.code !== 'EEXIST') throw error;
   });
   await unlink(temporary);
+  await flushFolder(dirname(path));
+}
+
+/** A name survives a power cut only when its folder was flushed too. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  await folder
+    .sync()
+    .catch(ignoreUnflushable)
+    .finally(() => folder.close());
+}
+
+/** Some network file systems make names durable by themselves. */
+function ignoreUnflushable(error: NodeJS.ErrnoException): void {
+  if (!['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR'].includes(error.code ?? '')) throw error;
 }

@@ -13,6 +13,7 @@ import { openSession } from '../../testing/sessions.ts';
 import { foundOrganization, type TestOrganization } from '../../testing/team.ts';
 import { furnish } from '../../testing/tenant-resources.ts';
 import { startTestApp, type TestApp, testMasterKey } from '../../testing/test-app.ts';
+import { connectDatabase } from '../database/database.ts';
 import { Keyring } from './keyring.ts';
 import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './master-key.ts';
 import { reseal } from './reseal.ts';
@@ -128,15 +129,21 @@ test('the command rotates the key of an installation that keeps its key in a fil
   try {
     const { id } = await foundOrganization(kept);
     const config = loadConfig({ DATABASE_URL: kept.databaseUrl, HOLDFAST_DATA: kept.folder, LOG_LEVEL: 'silent' });
+    // A service that runs on would seal under the key that this command takes away.
+    const former = await readFile(join(kept.folder, 'master.key'), 'utf8');
+    await expect(rotateMasterKey(config)).rejects.toThrow('Stop every process of the service');
+    expect(await readFile(join(kept.folder, 'master.key'), 'utf8')).toBe(former);
+    await kept.stop();
     const report = await rotateMasterKey(config);
     expect(report.left).toEqual({});
     expect(report.resealed['organization_keys.sealed']).toBe(1);
     expect(await readdir(kept.folder)).toContain('master.key');
     expect(await readdir(kept.folder)).not.toContain('master.key.previous');
     const keyring = await loadKeyring(config);
-    const key = await kept.platform.database.tenant(id, (transaction) =>
-      new OrganizationKeys({ ...kept.platform, keyring }).current(transaction, id),
-    );
+    const database = connectDatabase({ url: kept.databaseUrl, poolSize: 2, log: kept.platform.log });
+    const key = await database
+      .tenant(id, (transaction) => new OrganizationKeys({ ...kept.platform, keyring }).current(transaction, id))
+      .finally(() => database.close());
     expect(key.key).toHaveLength(32);
   } finally {
     await kept.close();

@@ -102,6 +102,7 @@ test('the command brings a new master key beside the backups, and keeps the old 
     const variables = { ...environment, DATABASE_URL: app.databaseUrl, HOLDFAST_DATA: app.folder, LOG_LEVEL: 'silent' };
     const config = loadConfig({ ...variables, STORAGE_RETRY_ATTEMPTS: '1' });
     far.faults.set({ errorRate: 1 });
+    await app.stop();
     const first = await rotateMasterKey(config);
     expect(first.copies).toMatchObject({ renewed: 1, left: [{ name: 'far' }] });
     expect(describeRotation(first)).toMatch(/KEEP THE OLD KEY: .*\n {2}far /);
