@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)('a storage that is being added', () => {
     await dialog.getByText('this is not the secret of the key').waitFor();
     expect(await dialog.getByText('may not list buckets').count()).toBe(0);
 
-    await dialog.getByLabel('Bucket', { exact: true }).fill('first');
+    await dialog.getByLabel('Bucket', { exact: true }).fill('frist');
     await dialog.getByRole('button', { name: 'Save and test' }).click();
     const verdict = dialog.getByText('This place cannot hold backups yet');
     await verdict.waitFor();
@@ -40,6 +40,11 @@ describe.skipIf(!hasChromium)('a storage that is being added', () => {
     expect(await dialog.getByText('this is not the secret of the key').count()).toBe(0);
     await secret.blur();
     await dialog.getByText('2 buckets visible to this key').waitFor();
+    const bucket = dialog.getByLabel('Bucket', { exact: true });
+    expect(await bucket.locator('option:checked').textContent()).toBe('frist, not visible to this key');
+    await dialog.getByRole('button', { name: 'Save and test' }).click();
+    await verdict.waitFor();
+    await bucket.selectOption('first');
     await dialog.getByRole('button', { name: 'Save and test' }).click();
     await dialog.waitFor({ state: 'detached' });
     const kept = await app.request('GET', '/api/v1/storage-destinations', { token: owner.token, organizationId: id });
@@ -77,6 +82,36 @@ describe.skipIf(!hasChromium)('a storage that is being added', () => {
     await page.getByRole('button', { name: 'Leave without saving' }).click();
     await page.getByRole('heading', { name: 'In second', level: 1 }).waitFor();
     expect([await page.getByLabel('Secret access key').inputValue(), await tested.count()]).toEqual(['', 0]);
+  });
+
+  test('a saved one is renamed without its key, and pointed at another bucket with it', async () => {
+    const { app } = dashboard;
+    const { id, slug, owner } = await foundOrganization(app);
+    const as = { token: owner.token, organizationId: id };
+    const place = { type: 's3', endpoint: s3.endpoint, forcePathStyle: true, credentials: sandboxS3Credential };
+    const body = { name: 'Vualt', bucket: 'frist', ...place };
+    const made = (await app.request('POST', '/api/v1/storage-destinations', { ...as, body })).body.data;
+    const { page } = await dashboard.visit(owner.token);
+    await page.goto(`/o/${slug}/storage/${made.id}`);
+    const save = page.getByRole('button', { name: 'Save' });
+    await page.getByLabel('Name', { exact: true }).fill('Vault');
+    await save.click();
+    await page.getByRole('heading', { name: 'Vault', level: 1 }).waitFor();
+
+    await page.getByLabel('Bucket', { exact: true }).fill('second');
+    await page.getByText('Another place asks for the key again.').first().waitFor();
+    await save.click();
+    const key = page.getByLabel('Access key ID');
+    expect(await key.evaluate((field) => field.matches(':invalid:focus'))).toBe(true);
+    await key.fill(sandboxS3Credential.accessKeyId);
+    await page.getByLabel('Secret access key').fill(sandboxS3Credential.secretAccessKey);
+    await page.getByLabel('Secret access key').blur();
+    await page.getByText('2 buckets visible to this key').waitFor();
+    await save.click();
+    await page.getByText('Works').waitFor();
+    expect(await page.getByLabel('Secret access key').inputValue()).toBe('');
+    const kept = await app.request('GET', `/api/v1/storage-destinations/${made.id}`, as);
+    expect(kept.body.data).toMatchObject({ name: 'Vault', bucket: 'second', status: 'connected', isDefault: true });
   });
 
   test('an installation without a sign-in at Google offers no consent there', async () => {

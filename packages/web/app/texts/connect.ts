@@ -162,6 +162,8 @@ export const projects = {
   },
 };
 
+const migrate = 'Move everything elsewhere…';
+
 export const storage = {
   title: 'Storage',
   subtitle: 'Places that belong to you. Backups are sealed before they get there.',
@@ -187,6 +189,7 @@ export const storage = {
   secretAccessKey: 'Secret access key',
   bucket: 'Bucket',
   bucketsVisible: (count: number) => `${plural(count, 'bucket', 'buckets')} visible to this key`,
+  bucketUnseen: (name: string) => `${name}, not visible to this key`,
   bucketsUnseen: 'The key may not list buckets; type the name.',
   bucketsUnreached: 'The storage could not be asked for its buckets; look at the region and the endpoint.',
   keyRefused: {
@@ -226,15 +229,18 @@ export const storage = {
     delete: 'Delete',
     objectLock: 'Object lock',
   } as Record<string, string>,
-  credentials: 'Credentials',
-  newCredentials: 'New credentials',
-  credentialsHint: 'They are sealed and never shown.',
+  settings: 'Settings',
+  credentialsHint: 'Keys are sealed and never shown.',
+  keyStays: 'Empty: the present key stays.',
+  keyAgain: 'Another place asks for the key again.',
+  holdsElsewhere: (count: number) =>
+    `${plural(count, 'backup lies', 'backups lie')} in the present place, and ${count === 1 ? 'it does' : 'they do'} not come along. Only a place that they were copied to already goes on; “${migrate}” copies them to another one.`,
   rescan: 'Look for backups in it',
   sweep: 'Remove leftovers',
   sweepText: (count: number, bytes: string) =>
     `${plural(count, 'object', 'objects')} of ours, ${bytes}, belong to no backup. They will be deleted.`,
   noOrphans: 'No leftovers: every object belongs to a backup.',
-  migrate: 'Move everything elsewhere…',
+  migrate,
   migrateText: 'Copies every backup, verifies the copy, then removes the original.',
   migrateTo: 'To',
   migrateNowhere: 'There is no other destination yet. Add one, then everything here can be moved there.',

@@ -122,6 +122,8 @@ export const team = {
   resend: 'Send again',
   cancelInvitation: 'Cancel',
   noMail: 'Without a mail server the link stands in the log of the server.',
+  nobodyYetText:
+    'This installation has no identity provider. The invitation waits until its operator has set one up (OIDC_CLIENT_ID).',
   sent: (email: string) => `${email} is invited.`,
 };
 

@@ -122,6 +122,7 @@ export const signIn = {
   localButton: 'Sign in',
   localUsed: 'This link has been used, or is too old',
   localUsedAdvice: 'Restart the server for a new one; it prints it on its terminal.',
+  signedInAlready: (email: string) => `You are signed in already, as ${email}.`,
   noProvider: 'Open the link the server printed when it started, on the line that begins with “Sign in:”.',
   terminal: 'On a terminal the same link signs you in with',
   signedInAs: (email: string) => `Signed in as ${email}`,
@@ -135,6 +136,9 @@ export const invitation = {
   signInFirst: (email: string) => `Sign in as ${email} to accept.`,
   accept: 'Accept the invitation',
   wrongEmail: (email: string, invited: string) => `You are signed in as ${email}. The invitation is for ${invited}.`,
+  nobodyYet: 'Nobody but the owner can sign in yet',
+  nobodyYetText:
+    'This installation has no identity provider. Once its operator has set one up (OIDC_CLIENT_ID), open this link again.',
   already: (organization: string) => `You belong to ${organization} already. Nothing has changed.`,
   open: (organization: string) => `Open ${organization}`,
   noToken: 'The link is not whole. Open it from the mail again.',

@@ -8,6 +8,7 @@ import { t } from '../../texts/index.ts';
 import { useGo, useSearch } from '../../url.ts';
 import { Frame } from './frame.tsx';
 import { ProviderButton } from './provider-button.tsx';
+import { Warning } from './warning.tsx';
 
 type Invitation = DataOf<Operations['showInvitation']>;
 
@@ -66,16 +67,17 @@ export function Page() {
 
 function SignInFirst({ token, email }: { token: string; email: string }) {
   const methods = useRead('getSignInMethods', {}, { everyMs: false });
+  // The printed link signs in the owner: it is for nobody who is invited.
+  if (methods.data && !methods.data.provider)
+    return <Warning title={t.invitation.nobodyYet} text={t.invitation.nobodyYetText} />;
   return (
     <>
       <p>{t.invitation.signInFirst(email)}</p>
-      {methods.data?.provider ? (
+      {methods.data?.provider && (
         <ProviderButton
           provider={methods.data.provider}
           next={`/invitations/accept?token=${encodeURIComponent(token)}`}
         />
-      ) : (
-        methods.data && <p className="text-ink2">{t.signIn.noProvider}</p>
       )}
     </>
   );

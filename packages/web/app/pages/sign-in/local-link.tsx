@@ -1,6 +1,6 @@
 import { LogIn } from 'lucide-react';
-import { useAct } from '../../api/calls.ts';
-import { Button } from '../../components/button.tsx';
+import { useAct, useRead } from '../../api/calls.ts';
+import { Button, LinkButton } from '../../components/button.tsx';
 import { Problem } from '../../components/states.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useSearch } from '../../url.ts';
@@ -12,12 +12,7 @@ export function Page() {
   const [{ token = '' }] = useSearch();
   const go = useGo();
   const signIn = useAct('signInWithLink', { onDone: () => go(takeNext() ?? '/', { replace: true }) });
-  if (signIn.error?.code === 'UNAUTHORIZED')
-    return (
-      <Frame title={t.signIn.localUsed}>
-        <p className="text-ink2">{t.signIn.localUsedAdvice}</p>
-      </Frame>
-    );
+  if (signIn.error?.code === 'UNAUTHORIZED') return <Used />;
   return (
     <Frame title={t.signIn.localTitle}>
       <p className="text-ink2">{t.signIn.localText}</p>
@@ -35,6 +30,21 @@ export function Page() {
       <p className="text-table text-ink3">
         {t.signIn.terminal} <code className="font-mono text-ink2">holdfast login</code>.
       </p>
+    </Frame>
+  );
+}
+
+/** Who opens it again in the browser it signed in needs no other. */
+function Used() {
+  const me = useRead('getMe', {}, { everyMs: false });
+  return (
+    <Frame title={t.signIn.localUsed}>
+      <p className="text-ink2">{me.data ? t.signIn.signedInAlready(me.data.email) : t.signIn.localUsedAdvice}</p>
+      {me.data && (
+        <LinkButton kind="primary" to="/">
+          {t.common.goToOverview}
+        </LinkButton>
+      )}
     </Frame>
   );
 }

@@ -1,10 +1,10 @@
-import { TriangleAlert } from 'lucide-react';
 import { useRead } from '../../api/calls.ts';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
 import { Frame } from './frame.tsx';
 import { ProviderButton } from './provider-button.tsx';
+import { Warning } from './warning.tsx';
 
 export function Page() {
   const methods = useRead('getSignInMethods', {}, { everyMs: false });
@@ -25,16 +25,7 @@ export function Page() {
 function Refused({ code, reason }: { code: string; reason: string | undefined }) {
   const { refused } = t.signIn;
   const [title, advice] = refused[reason as keyof typeof refused] ?? refused.failed;
-  return (
-    <div role="alert" className="flex gap-3 rounded-control bg-risk-weak px-3 py-2.5 text-table">
-      <TriangleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-risk" />
-      <div>
-        <p className="font-medium">{title}</p>
-        <p className="text-ink2">{advice}</p>
-        <p className="mt-1 font-mono text-meta text-ink2">{code}</p>
-      </div>
-    </div>
-  );
+  return <Warning title={title} text={advice} code={code} />;
 }
 
 function LocalHint() {

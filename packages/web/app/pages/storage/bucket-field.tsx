@@ -59,17 +59,20 @@ function questionOf(place: Place): Question | undefined {
   };
 }
 
+export type Buckets = ReturnType<typeof useBuckets>;
+
 interface BucketFieldProps {
   place: Place;
   set: (change: Partial<Place>) => void;
   fault: string | undefined;
-  buckets: ReturnType<typeof useBuckets>;
+  buckets: Buckets;
 }
 
 /** Those the key sees; a key that may not list lets people type. */
 export function BucketField({ place, set, fault, buckets }: BucketFieldProps) {
   const { found, ask } = buckets;
   const keyTrouble = place.type === 'gcs' ? buckets.refusal?.words : undefined;
+  const isSeen = place.bucket === '' || found?.some(({ name }) => name === place.bucket);
   const hint = found ? t.storage.bucketsVisible(found.length) : (keyTrouble ?? buckets.trouble);
   return (
     <Field label={t.storage.bucket} name="bucket" hint={hint} error={fault}>
@@ -83,6 +86,7 @@ export function BucketField({ place, set, fault, buckets }: BucketFieldProps) {
           }}
         >
           <option value="" disabled />
+          {!isSeen && <option value={place.bucket}>{t.storage.bucketUnseen(place.bucket)}</option>}
           {found.map(({ name }) => (
             <option key={name}>{name}</option>
           ))}

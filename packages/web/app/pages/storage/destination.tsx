@@ -15,8 +15,8 @@ import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { Away } from './away.tsx';
-import { CredentialsPanel } from './credentials-panel.tsx';
 import { DestinationFacts } from './destination-facts.tsx';
+import { DestinationSettings } from './destination-settings.tsx';
 import { HeldProjects } from './held-projects.tsx';
 import type { Destination } from './storage-form.tsx';
 import { TestSteps } from './test-steps.tsx';
@@ -98,7 +98,7 @@ function Shown({ destination }: { destination: Destination }) {
         <div className="flex min-w-0 flex-1 flex-col gap-5 empty:hidden">
           <HeldProjects destination={destination} />
           <Tasks storageDestinationId={destination.id} />
-          {canEdit && destination.type !== 'local' && <CredentialsPanel destination={destination} />}
+          {canEdit && <DestinationSettings destination={destination} />}
         </div>
         <DestinationFacts destination={destination} />
       </div>

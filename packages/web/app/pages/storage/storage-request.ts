@@ -21,6 +21,22 @@ export interface Place {
   lockMode: 'governance' | 'compliance';
 }
 
+export const emptyPlace: Place = {
+  type: 's3',
+  name: '',
+  accessKeyId: '',
+  secretAccessKey: '',
+  serviceAccountKey: null,
+  bucket: '',
+  region: '',
+  endpoint: '',
+  prefix: '',
+  pathStyle: false,
+  path: '',
+  lockDays: null,
+  lockMode: 'governance',
+};
+
 type Body = BodyInput<Operations['createStorageDestination']>;
 
 export function requestOf(place: Place): Body {
@@ -49,17 +65,47 @@ export function requestOf(place: Place): Body {
 }
 
 type Destination = ItemOf<Operations['listStorageDestinations']>;
+type Changes = BodyInput<Operations['updateStorageDestination']>;
 
-/** What a saved destination has to change to be the one that is filled in; undefined where it would be another place. */
-export function changesOf(
-  saved: Destination,
-  place: Place,
-): BodyInput<Operations['updateStorageDestination']> | undefined {
-  const isSamePlace = saved.type === place.type && saved.bucket === place.bucket && saved.prefix === place.prefix;
-  const wanted = requestOf(place);
-  if (!isSamePlace || wanted.type === 'local') return undefined;
-  const { credentials, name, region, objectLock } = wanted;
-  const address =
-    wanted.type === 'gcs' ? {} : { endpoint: wanted.endpoint ?? null, forcePathStyle: wanted.forcePathStyle ?? false };
-  return { credentials, name, ...(region ? { region } : {}), objectLock: objectLock ?? null, ...address };
+/** A saved destination as the form shows it; its credentials never come back. */
+export const placeOf = (saved: Destination): Place => ({
+  ...emptyPlace,
+  type: saved.type,
+  name: saved.name,
+  bucket: saved.bucket ?? '',
+  region: saved.region ?? '',
+  endpoint: saved.endpoint ?? '',
+  prefix: saved.prefix,
+  pathStyle: saved.forcePathStyle,
+  path: saved.path ?? '',
+  lockDays: saved.objectLock?.days ?? null,
+  lockMode: saved.objectLock?.mode ?? 'governance',
+});
+
+/** Whether it would be another place, for which the key has to be given again. */
+export const isElsewhere = (saved: Place, place: Place): boolean =>
+  place.bucket !== saved.bucket || place.region !== saved.region || place.endpoint !== saved.endpoint;
+
+/** What somebody changed of a saved destination, and nothing else: what others set meanwhile stays. */
+export function editsOf(saved: Place, place: Place): Changes {
+  const { lockDays, lockMode, serviceAccountKey, accessKeyId, secretAccessKey } = place;
+  const isLockSame = lockDays === saved.lockDays && (lockDays === null || lockMode === saved.lockMode);
+  return {
+    ...(place.name === saved.name ? {} : { name: place.name }),
+    ...(place.bucket === saved.bucket ? {} : { bucket: place.bucket }),
+    ...(place.region === saved.region ? {} : { region: place.region }),
+    ...(place.endpoint === saved.endpoint ? {} : { endpoint: place.endpoint || null }),
+    ...(place.pathStyle === saved.pathStyle ? {} : { forcePathStyle: place.pathStyle }),
+    ...(isLockSame ? {} : { objectLock: lockDays === null ? null : { mode: lockMode, days: lockDays } }),
+    ...(serviceAccountKey === null ? {} : { credentials: { serviceAccountKey: { ...serviceAccountKey } } }),
+    ...(accessKeyId === '' ? {} : { credentials: { accessKeyId, secretAccessKey } }),
+  };
+}
+
+/** What makes a destination that failed its test the one that is filled in; undefined where only a new one can be that. */
+export function changesOf(saved: Destination, place: Place): Changes | undefined {
+  const isOfItsKind = saved.type === place.type && saved.prefix === place.prefix;
+  if (!isOfItsKind || place.type === 'local') return undefined;
+  const { name, credentials } = requestOf(place) as Exclude<Body, { type: 'local' }>;
+  return { ...editsOf(placeOf(saved), place), name, credentials };
 }

@@ -1,6 +1,6 @@
 import { type Role, roleAtLeast } from '@holdfast/contract';
 import { type FormEvent, useState } from 'react';
-import { useAct } from '../../api/calls.ts';
+import { useAct, useRead } from '../../api/calls.ts';
 import { useWorkplace } from '../../api/organization.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
@@ -9,6 +9,7 @@ import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
+import { Warning } from '../sign-in/warning.tsx';
 import { RoleChoice } from './role-choice.tsx';
 
 type Invited = Exclude<Role, 'owner'>;
@@ -25,6 +26,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
       onClose();
     },
   });
+  const methods = useRead('getSignInMethods', {}, { everyMs: false });
   const faults = fieldErrors(invite.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -41,6 +43,9 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
           value={role}
           onChange={setRole}
         />
+        {methods.data && !methods.data.provider && (
+          <Warning title={t.invitation.nobodyYet} text={t.team.nobodyYetText} />
+        )}
         <p className="text-meta text-ink3">{t.team.noMail}</p>
         {invite.error && Object.keys(faults).length === 0 && <FormProblem error={invite.error} />}
         <FormButtons action={t.team.send} busy={invite.isPending} onCancel={onClose} />
