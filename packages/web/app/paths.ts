@@ -52,6 +52,7 @@ export const pathsOf = (slug: string) => {
     backupsOf: (projectId: string) => at(`/backups${query({ project: projectId })}`),
     /** What lies in a destination, as its own page counts it. */
     backupsIn: (storage: string, project?: string) => at(`/backups${query({ project, storage, status: 'completed' })}`),
+    failedBackups: at('/backups?status=failed'),
     newBackup: at('/backups?new=1'),
     backup: (id: string) => at(`/backups/${id}`),
     browse: (id: string, path = '') => at(`/backups/${id}/browse${path ? `/${encodePath(path)}` : ''}`),
@@ -74,6 +75,7 @@ export const pathsOf = (slug: string) => {
     delivery: (id: string, deliveryId: string, filters: Record<string, string | undefined> = {}) =>
       at(`/webhooks/${id}/deliveries/${deliveryId}${query(filters)}`),
     team: at('/team'),
+    invite: at('/team?new=1'),
     audit: at('/audit'),
     settings: (tab?: string) => at(`/settings${query({ tab })}`),
     account: at('/account'),

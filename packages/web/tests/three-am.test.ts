@@ -88,6 +88,28 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.waitForURL('**/documents/trips/T-1');
   });
 
+  test('an id or a text without its path is looked for in every document, and the palette knows words for deeds', async () => {
+    const { page } = owner;
+    const type = async (text: string) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Find anything' }).fill(text);
+    };
+    await type('BK-204418');
+    await page.getByRole('option', { name: /^Look for “BK-204418” in / }).click();
+    await page.getByRole('link', { name: 'bookings/BK-204418' }).waitFor();
+    await goInside(page, shop.slug, '/find?q=at FIRST');
+    await page.getByText('With “at FIRST” in the id or in a text').waitFor();
+    expect(await page.getByRole('link', { name: /^bikes\// }).count()).toBe(2);
+    await goInside(page, shop.slug, '/find?q=nowhere');
+    await page.getByText('No document of the newest backup has “nowhere” in its id or in a text.').waitFor();
+    await goInside(page, shop.slug, '/find');
+    await page.getByRole('link', { name: 'Look inside the newest backup' }).waitFor();
+    await type('bring back');
+    await page.getByRole('option', { name: 'New restore…', selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/restores/new');
+  });
+
   test('documents picked in two backups come back together, each as it was in its own', async () => {
     const { page } = owner;
     for (const name of ['one', 'two']) await shop.documents.doc(`bikes/${name}`).set({ gear: `${name}, later` });

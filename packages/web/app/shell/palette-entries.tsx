@@ -8,6 +8,7 @@ import type { Paths } from '../paths.ts';
 import { t } from '../texts/index.ts';
 import { usePaths } from '../url.ts';
 import { navigationOf } from './navigation.ts';
+import { useCommands, useTextSearches } from './palette-commands.ts';
 import { useDocuments } from './palette-documents.tsx';
 import { type Entry, entry, isCaptured, type Project } from './palette-entry.ts';
 
@@ -19,8 +20,10 @@ export function useEntries(text: string, settled: string): { entries: Entry[]; n
   const pages = usePages(projects, path ? '' : text);
   const moments = useMoments(projects, text.trim());
   const named = useNamed(path ? '' : text.trim());
+  const commands = useCommands(path ? '' : text.trim());
+  const searches = useTextSearches(projects, path ? '' : text.trim());
   if (path) return documents;
-  return { entries: text.trim() ? [...moments, ...pages, ...named] : pages };
+  return { entries: text.trim() ? [...moments, ...pages, ...named, ...commands, ...searches] : pages };
 }
 
 const pathIn = (text: string) => (text.includes('/') ? text.replace(/^\/+/, '') : '');

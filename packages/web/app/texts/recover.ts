@@ -2,8 +2,8 @@ import { formatCount, plural } from '../format/numbers.ts';
 
 export const find = {
   title: 'Find a document',
-  subtitle: 'By its path, or by its collection and the beginning of its id.',
-  path: 'Path',
+  subtitle: 'By its path, by its collection and the beginning of its id, or by a text that stands in it.',
+  path: 'Path, id or text',
   placeholder: 'bookings/BK-2044',
   project: 'Project',
   submit: 'Find',
@@ -13,7 +13,10 @@ export const find = {
   noCollection: 'The newest backup has no collection of this path.',
   liesBelow: 'It lies below documents. Begin with one of those in front of the star:',
   openPath: (path: string) => `Look for ${path} in all backups`,
-  hint: 'Type a path with a slash, such as users/ada.',
+  hint: 'Type a path, such as users/ada, an id, or a text that stands in the document.',
+  lookInside: 'Look inside the newest backup',
+  withText: (text: string, time: string) => `With “${text}” in the id or in a text, in the newest backup, ${time}`,
+  noText: (text: string) => `No document of the newest backup has “${text}” in its id or in a text.`,
   hintAt: (time: string) => `Type a path with a slash, such as users/ada. It is looked up as of ${time}.`,
   noneAt: 'Nothing at that moment begins like that. Open its path to look at all its versions.',
   noBackup: 'There is no completed backup of this project yet.',

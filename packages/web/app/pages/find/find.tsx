@@ -1,5 +1,4 @@
-import { Link } from '@tanstack/react-router';
-import { FileSearch, FileText } from 'lucide-react';
+import { FileSearch } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useAll, useList } from '../../api/calls.ts';
 import { useNewestBackup } from '../../api/newest-backup.ts';
@@ -13,9 +12,11 @@ import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
 import { NoProject, UnknownProject } from '../projects/no-project.tsx';
+import { FoundDocuments } from './found-documents.tsx';
 import { LyingBelow } from './lying-below.tsx';
+import { TextSearch } from './text-search.tsx';
 
-/** A path, or its beginning: looked up in the newest backup; a whole path opens all its versions. */
+/** A path, its beginning, or a text: looked up in the newest backup; a whole path opens all its versions. */
 export function Page() {
   const [search, setSearch] = useSearch();
   const projects = useAll('listProjects', {});
@@ -140,7 +141,13 @@ function Found({ projectId, text, at }: FoundProps) {
   if (text === '')
     return (
       <Box>
-        <Empty icon={FileSearch} title={at === undefined ? t.find.hint : t.find.hintAt(formatDateTime(at, zone))} />
+        <Empty
+          icon={FileSearch}
+          title={at === undefined ? t.find.hint : t.find.hintAt(formatDateTime(at, zone))}
+          action={
+            backup && at === undefined && <LinkButton to={paths.browse(backup.id)}>{t.find.lookInside}</LinkButton>
+          }
+        />
       </Box>
     );
   // A collection that is gone from the newest backup is what somebody looks for who lost it.
@@ -151,6 +158,7 @@ function Found({ projectId, text, at }: FoundProps) {
         <Problem error={found.error} onRetry={found.retry} />
       </Box>
     );
+  if (isGone && at === undefined && backup && !text.includes('/')) return <TextSearch backup={backup} text={text} />;
   const documents = isGone ? [] : found.rows;
   if (!documents || (!backup && at === undefined)) return <Skeleton />;
   const openPath = isDocument && (
@@ -187,33 +195,19 @@ function Found({ projectId, text, at }: FoundProps) {
       </Box>
     );
   return (
-    <section>
-      <h2 className="mb-2 text-table text-ink2">
-        {at === undefined
+    <FoundDocuments
+      title={
+        at === undefined
           ? backup && t.find.inNewest(formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))
-          : t.find.asOf(formatDateTime(at, zone))}
-      </h2>
-      <ul className="overflow-hidden rounded-panel border border-line">
-        {documents.map((document) => (
-          <li key={document.path} className="border-line border-b last:border-b-0">
-            <Link
-              to={paths.document(projectId, document.path, { at })}
-              className="flex h-9 items-center gap-3 px-4 font-mono text-table hover:bg-bg max-sm:h-11"
-            >
-              <FileText size={15} aria-hidden className="shrink-0 text-ink3" />
-              <span className="truncate">{document.path}</span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-      {found.hasMore && (
-        <div className="mt-3 flex justify-center">
-          <Button kind="quiet" busy={found.isLoadingMore} onClick={found.loadMore}>
-            {t.common.loadMore}
-          </Button>
-        </div>
-      )}
+          : t.find.asOf(formatDateTime(at, zone))
+      }
+      projectId={projectId}
+      documents={documents}
+      at={at}
+      more={found}
+      moreWord={t.common.loadMore}
+    >
       {openPath && !documents.some(({ path }) => path === text) && <div className="mt-3">{openPath}</div>}
-    </section>
+    </FoundDocuments>
   );
 }
