@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.keyboard.press('r');
     await page.getByRole('heading', { name: 'This is what will happen' }).waitFor();
     await expect.poll(() => page.locator('[data-count=create]').textContent()).toBe('1');
-    await page.getByText('fields that were added since go, documents that were added since stay').waitFor();
+    await page.getByText('fields that were added since go. No other document is touched.').waitFor();
     expect((await shop.documents.doc('bookings/BK-204418').get()).exists).toBe(false);
 
     const button = page.getByRole('button', { name: 'Restore 1 document' });

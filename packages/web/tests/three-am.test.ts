@@ -49,10 +49,12 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('link', { name: 'Restore this version…' }).waitFor();
     await page.keyboard.press('r');
     await page.getByRole('row', { name: /BK-204418 whole document not there created/ }).waitFor();
+    await page.getByText('No other document is touched.').waitFor();
     expect(await read('bookings/BK-204418')).toBeUndefined();
     await tabTo('button', 'Restore 1 document');
     await page.getByRole('heading', { name: /^Restored bookings/ }).waitFor();
     expect(await read('bookings/BK-204418')).toEqual({ status: 'paid' });
+    await page.getByRole('link', { name: 'bookings/BK-204418' }).waitFor();
     await tabTo('button', 'Undo…');
     await page.getByText('1 document that the restore created goes.').waitFor();
     await tabTo('button', 'Undo the restore');
@@ -104,6 +106,9 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByText('No document of the newest backup has “nowhere” in its id or in a text.').waitFor();
     await goInside(page, shop.slug, '/find');
     await page.getByRole('link', { name: 'Look inside the newest backup' }).waitFor();
+    await goInside(page, shop.slug, `/projects/${shop.projectId}`);
+    await page.getByRole('table', { name: 'Collections' }).getByRole('link', { name: 'bikes' }).click();
+    await page.getByRole('link', { name: 'bikes/one' }).waitFor();
     await type('bring back');
     await page.getByRole('option', { name: 'New restore…', selected: true }).waitFor();
     await page.keyboard.press('Enter');
@@ -129,6 +134,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('heading', { name: /^Restored/ }).waitFor();
     expect(await read('bikes/one')).toEqual({ gear: 'one, at first' });
     expect(await read('bikes/two')).toEqual({ gear: 'two, later' });
+    await page.getByRole('link', { name: 'bikes/two' }).waitFor();
     expect(await page.getByRole('button', { name: /documents picked/ }).count()).toBe(0);
   });
 

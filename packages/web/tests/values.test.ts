@@ -3,7 +3,7 @@ import { failedLast } from '../app/components/line/failed-last.ts';
 import { midnightsOf, ticksOf } from '../app/components/line/ticks.ts';
 import { lineOfNames, namesOfLine } from '../app/format/names.ts';
 import { momentIn } from '../app/format/times.ts';
-import { changedPart, diffRows, hintOf, rowsOf, typeOf } from '../app/format/values.ts';
+import { changedPart, databaseOfReference, diffRows, hintOf, rowsOf, typeOf } from '../app/format/values.ts';
 import { collectionsBelow } from '../app/pages/browse/collections-below.ts';
 import { reachOf } from '../app/pages/time/reachable.ts';
 
@@ -39,6 +39,11 @@ test('a vector is shown as one, and not as the map that REST writes it as', () =
   expect([changed?.change, others]).toEqual(['changed', []]);
   const own = { mapValue: { fields: { __type__: { stringValue: 'mine' } } } };
   expect([typeOf(own), hintOf(own)]).toEqual(['map', '__type__']);
+});
+
+test('a reference that leads nowhere here names the database it leads into', () => {
+  const into = (database: string) => databaseOfReference(`projects/other/databases/${database}/documents/a/b`);
+  expect([into('(default)'), into('eu')]).toEqual(['other', 'other/eu']);
 });
 
 test('an opened list keeps its order, and says which of its entries differ', () => {

@@ -4,7 +4,15 @@ import { type ReactNode, useState } from 'react';
 import { useZone } from '../api/organization.tsx';
 import { formatBytes, formatCount } from '../format/numbers.ts';
 import { formatDateTime } from '../format/times.ts';
-import { doubleText, entriesOf, type FirestoreValue, hintOf, pathOfReference, typeOf } from '../format/values.ts';
+import {
+  databaseOfReference,
+  doubleText,
+  entriesOf,
+  type FirestoreValue,
+  hintOf,
+  pathOfReference,
+  typeOf,
+} from '../format/values.ts';
 import { t } from '../texts/index.ts';
 import { Exact } from './exact.tsx';
 
@@ -50,9 +58,12 @@ function Reference({ name, to }: { name: string; to: string | undefined }) {
           <Exact text={pathOfReference(name)} />
         </Link>
       ) : (
-        <code className={look} title={name}>
-          <Exact text={pathOfReference(name)} />
-        </code>
+        <span className="min-w-0" title={name}>
+          <code className={look}>
+            <Exact text={pathOfReference(name)} />
+          </code>{' '}
+          <span className="break-all text-ink3 text-meta">{t.common.inDatabase(databaseOfReference(name))}</span>
+        </span>
       )}
     </span>
   );

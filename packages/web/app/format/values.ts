@@ -67,6 +67,12 @@ export function pathOfReference(name: string): string {
   return name.replace(/^projects\/[^/]+\/databases\/[^/]+\/documents\//, '');
 }
 
+/** `projects/p/databases/d/documents/users/ada` → `p`, with its database where that is not the one every project begins with. */
+export function databaseOfReference(name: string): string {
+  const [, project = '', , database = ''] = name.split('/');
+  return database === '(default)' ? project : `${project}/${database}`;
+}
+
 /** Where references into this database lead: `to` is given the path of the document. */
 export function linksInto(
   project: { sourceProjectId: string; databaseId: string } | undefined,

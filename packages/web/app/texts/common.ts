@@ -14,6 +14,7 @@ export const common = {
   canChange: (owner: string) => `${owner} (owner) can change that.`,
   backTo: (list: string) => `Go to ${list}`,
   product: 'Holdfast',
+  inDatabase: (database: string) => `in ${database}`,
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',

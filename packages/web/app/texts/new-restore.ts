@@ -85,6 +85,15 @@ export const newRestore = {
     skip_existing: (what: string, target: string, from: string) =>
       `${what} of ${from} that ${target} lacks now comes back. What is there stays as it is.`,
   },
+  /** Of documents by their names: nothing else is meant. */
+  comesBackAlone: {
+    overwrite: (what: string, target: string, from: string) =>
+      `${what} of ${from} comes back to ${target} as it was then: fields that were added since go. No other document is touched.`,
+    merge: (what: string, target: string, from: string) =>
+      `${what} of ${from} is merged into ${target}. Fields that were added since stay. No other document is touched.`,
+    skip_existing: (what: string, target: string, from: string) =>
+      `${what} of ${from} comes back to ${target} where it is missing now. No other document is touched.`,
+  },
   comesBackSame: (what: string, target: string, from: string) =>
     `${what} of ${from} comes back to ${target}. No field differs: what stands there now is what stood there then.`,
   exactly: (what: string, target: string, from: string) => `${what} in ${target} will be exactly as it was on ${from}.`,

@@ -82,6 +82,7 @@ export function Page() {
           key={`${project.id} ${search.q}`}
           projectId={project.id}
           text={(search.q ?? '').replace(/^\/+|\/+$/g, '')}
+          isPath={search.q?.includes('/') ?? false}
           at={search.at}
         />
       )}
@@ -92,11 +93,13 @@ export function Page() {
 interface FoundProps {
   projectId: string;
   text: string;
+  /** Written with a slash; else it may be an id or a text in a document. */
+  isPath: boolean;
   /** Looked up as of this moment, which was captured; else in the newest backup. */
   at: string | undefined;
 }
 
-function Found({ projectId, text, at }: FoundProps) {
+function Found({ projectId, text, isPath, at }: FoundProps) {
   const zone = useZone();
   const paths = usePaths();
   const canRun = useCan('member');
@@ -158,7 +161,7 @@ function Found({ projectId, text, at }: FoundProps) {
         <Problem error={found.error} onRetry={found.retry} />
       </Box>
     );
-  if (isGone && at === undefined && backup && !text.includes('/')) return <TextSearch backup={backup} text={text} />;
+  if (isGone && at === undefined && backup && !isPath) return <TextSearch backup={backup} text={text} />;
   const documents = isGone ? [] : found.rows;
   if (!documents || (!backup && at === undefined)) return <Skeleton />;
   const openPath = isDocument && (
@@ -185,7 +188,7 @@ function Found({ projectId, text, at }: FoundProps) {
       <Box>
         <Empty icon={FileSearch} title={t.browse.noDocuments} action={openPath}>
           {isGone && !isDocument && at === undefined && backup ? (
-            <LyingBelow backupId={backup.id} collection={text} />
+            <LyingBelow backupId={backup.id} collection={text} otherwise={t.find.noCollection} />
           ) : at === undefined ? (
             t.find.none
           ) : (

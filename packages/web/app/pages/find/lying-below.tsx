@@ -11,13 +11,20 @@ interface Node {
 
 const placesMax = 5;
 
+interface LyingBelowProps {
+  backupId: string;
+  collection: string;
+  /** Where there is none of that name. */
+  otherwise?: string | null;
+}
+
 /** Who asks for a collection by its name alone is told below which documents the newest backup has one of that name. */
-export function LyingBelow({ backupId, collection }: { backupId: string; collection: string }) {
+export function LyingBelow({ backupId, collection, otherwise = null }: LyingBelowProps) {
   const paths = usePaths();
   const tree = useAll('listBackupCollections', { params: { backupId } }, { everyMs: false });
   const name = collection.split('/').at(-1);
   const places = (tree.rows ?? []).flatMap(below).filter((node) => node.id === name);
-  if (places.length === 0) return <>{t.find.noCollection}</>;
+  if (places.length === 0) return otherwise;
   return (
     <>
       {t.find.liesBelow}{' '}

@@ -28,7 +28,12 @@ export function TextSearch({ backup, text }: { backup: Backup; text: string }) {
   if (found.rows.length > 0)
     return (
       <FoundDocuments
-        title={t.find.withText(text, formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))}
+        title={
+          <>
+            {t.find.withText(text, formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))}.{' '}
+            <LyingBelow backupId={backup.id} collection={text} />
+          </>
+        }
         projectId={backup.projectId}
         documents={found.rows}
         more={found}

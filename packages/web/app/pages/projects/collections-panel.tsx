@@ -1,12 +1,14 @@
 import type { ItemOf, Operations } from '@holdfast/contract';
 import type { ReactNode } from 'react';
 import { useGrowing } from '../../api/calls.ts';
+import { TextLink } from '../../components/button.tsx';
 import { useFolded } from '../../components/folded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ReadingOn } from '../../components/reading-on.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
 
 type Node = ItemOf<Operations['listProjectCollections']>;
 
@@ -16,14 +18,16 @@ export function CollectionsPanel({ projectId }: { projectId: string }) {
     <Panel title={t.projects.collections} aside={t.projects.collectionsHint} flush>
       {tree.isLoading && <Skeleton rows={4} />}
       {tree.rows?.length === 0 && <p className="px-4 py-6 text-table text-ink2">{t.projects.collectionsEmpty}</p>}
-      {tree.rows && tree.rows.length > 0 && <Collections nodes={tree.rows} />}
+      {tree.rows && tree.rows.length > 0 && <Collections nodes={tree.rows} projectId={projectId} />}
       {tree.isGrowing && <ReadingOn count={tree.rows?.length ?? 0} />}
       {tree.error && <Problem error={tree.error} onRetry={tree.retry} />}
     </Panel>
   );
 }
 
-function Collections({ nodes }: { nodes: readonly Node[] }) {
+/** A collection at the root leads to its documents; where one below lies, only its documents know. */
+function Collections({ nodes, projectId }: { nodes: readonly Node[]; projectId: string }) {
+  const paths = usePaths();
   const rows = nodes.flatMap((node) => rowsOf(node, 0));
   const { collectionsFilter: filter, collectionsWord: things } = t.projects;
   const { shown, frame, field, more } = useFolded(rows, ({ node }) => node.path, { filter, things });
@@ -42,7 +46,11 @@ function Collections({ nodes }: { nodes: readonly Node[] }) {
                     style={{ paddingLeft: depth * 18 }}
                   >
                     {depth > 0 && <span aria-hidden="true">↳ </span>}
-                    {node.id}
+                    {depth === 0 ? (
+                      <TextLink to={paths.find(node.path, { project: projectId })}>{node.id}</TextLink>
+                    ) : (
+                      node.id
+                    )}
                   </span>
                 </th>
                 <td className="px-4 py-1.5 text-right">{countWords(node)}</td>

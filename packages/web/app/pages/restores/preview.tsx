@@ -136,8 +136,9 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
   };
   const isExact = plan.deleteExtra && plan.mode === 'overwrite';
   const isSame = total > 0 && samples.data?.length === 0 && areAllSampled(plan, basket);
-  const { exactly, comesBack, comesBackSame } = t.newRestore;
-  const sentence = isSame ? comesBackSame : isExact ? exactly : comesBack[plan.mode];
+  const { exactly, comesBack, comesBackAlone, comesBackSame } = t.newRestore;
+  const isAlone = plan.documents.length > 0 && !plan.below;
+  const sentence = isSame ? comesBackSame : isExact ? exactly : (isAlone ? comesBackAlone : comesBack)[plan.mode];
   return (
     <div className="flex flex-col gap-5">
       <header className="flex flex-wrap items-center gap-x-3">

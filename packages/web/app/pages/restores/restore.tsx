@@ -21,6 +21,7 @@ import { useParam, usePaths } from '../../url.ts';
 import { momentOf } from '../backups/shared.tsx';
 import { Phases } from './phases.tsx';
 import { PreviewCounts } from './preview-counts.tsx';
+import { RestoredDocument, RestoredWhat } from './restored-documents.tsx';
 import { isRunning, useProjectNames, whatIn, whatOf } from './shared.tsx';
 import { UndoPanel } from './undo-panel.tsx';
 import { useRestoreProgress } from './use-restore-progress.ts';
@@ -151,7 +152,9 @@ function FailuresPanel({ restore }: { restore: Restore }) {
         <ul className="flex flex-col gap-2 text-table">
           {sample.map((failure) => (
             <li key={failure.path}>
-              <code className="block break-all font-mono text-meta">{failure.path}</code>
+              <code className="block break-all font-mono text-meta">
+                <RestoredDocument projectId={restore.targetProjectId} path={failure.path} />
+              </code>
               <code className="font-mono text-meta text-fail">{failure.code}</code>{' '}
               <span className="text-ink2">{failure.message}</span>
             </li>
@@ -165,7 +168,9 @@ function FailuresPanel({ restore }: { restore: Restore }) {
           <ul>
             {restore.conflictSample.map((path) => (
               <li key={path}>
-                <code className="break-all font-mono text-meta">{path}</code>
+                <code className="break-all font-mono text-meta">
+                  <RestoredDocument projectId={restore.targetProjectId} path={path} />
+                </code>
               </li>
             ))}
             {restore.conflicts > restore.conflictSample.length && (
@@ -203,7 +208,7 @@ function FactsPanel({ restore, undone, nameOf }: FactsProps) {
           !isUndo && [
             facts.which,
             <span key="w" className="break-all">
-              {whatOf(restore)}
+              <RestoredWhat restore={restore} />
             </span>,
           ],
           !isUndo && [

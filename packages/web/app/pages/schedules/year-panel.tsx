@@ -28,7 +28,7 @@ export function YearPanel({ draft }: { draft: Draft }) {
         {days && newest ? words.yearCount(days.length, formatDay(newest.dayMs, 'UTC', now)) : label}
       </p>
       {days && asTable && <DaysTable days={days} now={now} />}
-      {days && !asTable && <Picture days={days} now={now} label={label} />}
+      {days && !asTable && <Picture days={days} now={now} label={label} isFull={draft.fullEvery === 1} />}
       <p className="mt-4 flex gap-2 text-table text-ink2">
         <ShieldCheck size={16} aria-hidden className="mt-0.5 shrink-0 text-held" />
         <span>
@@ -47,7 +47,7 @@ interface DaysProps {
 /** More marks than this would touch each other: the newest of a rule are drawn, the table has all. */
 const marksMax = 31;
 
-function Picture({ days, now, label }: DaysProps & { label: string }) {
+function Picture({ days, now, label, isFull }: DaysProps & { label: string; isFull: boolean }) {
   const parts = rules
     .map((rule) => ({ rule, marks: days.filter((day) => placeOf(day) === rule) }))
     .filter(({ marks }) => marks.length > 0);
@@ -61,7 +61,7 @@ function Picture({ days, now, label }: DaysProps & { label: string }) {
           <div className="mt-3 flex border-line border-t">
             {marks.slice(-marksMax).map((day, index, shown) => (
               <span key={day.dayMs} className="-mt-2 flex min-w-0 flex-1 flex-col items-center gap-1">
-                <span className={`h-4 rounded-[2px] bg-held ${rule === 'daily' ? 'w-0.5' : 'w-1.5'}`} />
+                <span className={`h-4 rounded-[2px] bg-held ${rule === 'daily' && !isFull ? 'w-0.5' : 'w-1.5'}`} />
                 <span
                   className={`whitespace-nowrap text-meta text-ink3 ${shown.length > 14 ? 'invisible' : ''} ${index > 0 && index < shown.length - 1 ? 'max-lg:invisible' : 'max-sm:invisible'}`}
                 >
