@@ -36,6 +36,15 @@ test('what the dashboard is built from is copied into the image: without the set
   expect(copied).toEqual(expect.arrayContaining(['packages', 'scripts', base]));
 });
 
+test('what git leaves out no image is built from: keys and recovery kits lie among it', () => {
+  const lines = (path: string) =>
+    read(path)
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+  const ignored = lines('.gitignore').map((line) => `**/${line.replace(/^\/|\/$/g, '')}`);
+  expect(lines('.dockerignore')).toEqual(expect.arrayContaining(ignored));
+});
+
 interface Compose {
   services: Record<string, { environment?: Record<string, string>; read_only?: boolean; profiles?: string[] }>;
 }
