@@ -24,7 +24,12 @@ export async function runService(config: Config, { ending, log, ownDatabase }: B
   endOnUnexpected(app);
   // Whoever replaces processes asks by SIGTERM; a person at a terminal does not want to wait, and beside a database of its own no other process can answer.
   const mayBeReplaced = config.DATABASE_URL !== undefined;
-  ending.then((signal) => app.close({ lingers: signal === 'SIGTERM' && mayBeReplaced })).then(() => process.exit(0));
+  ending
+    .then((signal) => {
+      endInTime(app);
+      return app.close({ lingers: signal === 'SIGTERM' && mayBeReplaced });
+    })
+    .then(() => process.exit(0));
   // Where people go is where the API is; the others tell their health where they are.
   const roles = config.HOLDFAST_ROLES;
   const where = roles.includes('api') ? app.platform.baseUrl() : `${app.address} as ${roles.join(' and ')}`;
@@ -55,9 +60,18 @@ function endOnUnexpected(app: App): void {
     );
     if (isEnding) return;
     isEnding = true;
-    setTimeout(() => process.exit(1), app.platform.config.SHUTDOWN_GRACE_SECONDS * 1000 + closingMs).unref();
+    endInTime(app);
     app.close().finally(() => process.exit(1));
   });
+}
+
+/** A database that has gone silent answers no goodbye either. What was not handed back is taken over as from a dead process. */
+function endInTime({ platform: { config, log } }: App): void {
+  const end = () => {
+    log.error('the service could not close in time and ends as it is');
+    process.exit(1);
+  };
+  setTimeout(end, config.SHUTDOWN_GRACE_SECONDS * 1000 + closingMs).unref();
 }
 
 /** Built on first start, and again when its sources are newer. A service without it is still a service. */
