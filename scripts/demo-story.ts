@@ -166,7 +166,7 @@ async function tell(app: App, firestore: FirestoreSandbox): Promise<void> {
     'Take an encrypted full backup',
     () => backUp(client, project.id, 'full'),
     (backup) =>
-      `${backup.documentCount} documents, ${backup.sizeFormatted}, ${formatKilobytes(backup.compressedSize)} stored`,
+      `${backup.documentCount} documents, ${formatKilobytes(backup.size)}, ${formatKilobytes(backup.compressedSize)} stored`,
   );
 
   await step(
@@ -325,7 +325,7 @@ async function firstRun(client: Client, { id, nextRunAt }: { id: string; nextRun
 }
 
 function formatKilobytes(bytes: number | null): string {
-  return bytes === null ? '?' : `${(bytes / 1024).toFixed(0)} KB`;
+  return bytes === null ? '?' : `${Math.round(bytes / 1000).toLocaleString('en-US')} kB`;
 }
 
 function table(): void {

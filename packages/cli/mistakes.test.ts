@@ -31,7 +31,7 @@ test('every command that deletes can be told --yes, and so asks otherwise', asyn
   const deleting = programs
     .flatMap((program) => [...leavesOf(program, 'holdfast')])
     .filter(([way, { options }]) => {
-      const isNamedSo = /(delete|remove|sweep|purge)[\w-]*$/.test(way);
+      const isNamedSo = /(delete|remove|sweep|purge|migrate)[\w-]*$/.test(way);
       return isNamedSo || options.some(({ long }) => /^--(delete|purge)/.test(long ?? ''));
     });
   expect(deleting.map(([way]) => way)).toEqual(
@@ -41,6 +41,7 @@ test('every command that deletes can be told --yes, and so asks otherwise', asyn
       'holdfast storage remove',
       'holdfast storage sweep',
       'holdfast storage purge',
+      'holdfast storage migrate',
       'holdfast schedule delete',
       'holdfast restore start',
       'holdfast pitr restore',
@@ -64,6 +65,7 @@ test('without a terminal and without --yes nothing is deleted, and the exit code
     ['storage', 'remove', 'Folder'],
     ['storage', 'sweep', 'Folder'],
     ['storage', 'purge', 'Folder'],
+    ['storage', 'migrate', 'Folder', 'Folder'],
     ['pitr', 'disable', 'Shop', '--delete-log'],
     ['pitr', 'restore', 'Shop', '--at', '1 hours ago', '--delete-extra'],
   ]) {

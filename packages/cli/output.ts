@@ -13,10 +13,14 @@ export function printLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }
 
+const byteUnits = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
+
+/** Decimal units, three digits that matter: what the dashboard says of the same backup. */
 export function formatBytes(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
-  return power === 0 ? `${bytes} B` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
+  if (bytes < 1000) return countOf(bytes, 'byte');
+  let [size, unit] = [bytes, 0];
+  for (; size >= 999.5 && unit < byteUnits.length - 1; unit++) size /= 1000;
+  return `${size >= 100 ? Math.round(size) : size.toFixed(1)} ${byteUnits[unit]}`;
 }
 
 export function formatCount(count: number): string {

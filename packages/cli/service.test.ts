@@ -243,6 +243,10 @@ describe('projects and storage', () => {
     expect((await holdfast('storage', 'purge', 'Second', '--dry-run', '--json')).json.result.removable).toBe(0);
     expect((await holdfast('storage', 'rescan', 'Second', '--wait')).out).toMatch(/completed, .*found 1/);
     expect((await holdfast('storage', 'list', '--json')).json.storageDestinations).toHaveLength(2);
+    const alone = await backUp('--storage', 'Second', '--collections', 'edge');
+    expect((await holdfast('storage', 'migrate', 'Second', 'Folder', '--wait', '--yes')).out).toMatch(/completed/);
+    const { copies } = (await holdfast('backup', 'show', alone, '--json')).json;
+    expect(copies).toMatchObject([{ storageDestinationId: expect.not.stringContaining(added.json.id) }]);
     await holdfast('backup', 'delete', both, '--yes');
     expect((await holdfast('storage', 'remove', 'Second', '--yes', '--json')).json).toEqual({
       id: added.json.id,

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { signUp } from '../server/testing/people.ts';
+import { asOwner, signUp } from '../server/testing/people.ts';
 import { app, backUp, firestore, folder, holdfast, shop, useService } from './testing.ts';
 
 useService({ OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
@@ -190,6 +190,25 @@ test('lists tell what started a backup, and latest is the newest whole one of it
   await holdfast('project', 'remove', other.json.id, '--delete-backups', '--yes');
   expect((await holdfast('backup', 'lst')).error).toContain('Did you mean `holdfast backup list`?');
   expect((await holdfast('project', 'show', 'Shpo')).error).toContain('Did you mean Shop?');
+});
+
+test('an auditor lists, checks and takes along the log, and is told by the exit code where it was rewritten', async () => {
+  const invited = await holdfast('member', 'invite', 'eve@example.com', '--json');
+  const listed = await holdfast('audit', 'list', '--action', 'invitation.created', '--limit', '1');
+  expect(listed.out).toContain(invited.json.id);
+  expect(await holdfast('audit', 'verify')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Whole: \d+ entries/),
+  });
+  const file = join(folder, 'audit.ndjson');
+  expect((await holdfast('audit', 'export', '-o', file)).out).toMatch(/^Wrote [\d.]+ kB to /);
+  const lines = (await readFile(file, 'utf8')).trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line).resource.id)).toContain(invited.json.id);
+  expect((await holdfast('audit', 'export', '--format', 'csv')).out).toContain(invited.json.id);
+  await asOwner(app.databaseUrl, (client) =>
+    client.query(`update audit_logs set details = '{}' where resource_id = $1`, [invited.json.id]),
+  );
+  expect(await holdfast('audit', 'verify')).toMatchObject({ code: 3, out: expect.stringMatching(/^Broken at aud_/) });
 });
 
 test('a search finds text in ids and in any string of a document, whatever the case, page after page', async () => {

@@ -33,7 +33,7 @@ test('a typo is answered by what was meant below what is wrong, not by the whole
 });
 
 test('a command whose group was left out is answered by the groups that have it', async () => {
-  const meant = 'Did you mean `holdfast backup verify` or `holdfast local verify`?';
+  const meant = 'Did you mean `holdfast backup verify` or `holdfast audit verify` or `holdfast local verify`?';
   for (const word of ['verify', 'verfy'])
     expect(await holdfast(word)).toMatchObject({
       code: 2,

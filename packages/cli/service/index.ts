@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { auditCommand } from './audit.ts';
 import { backupCommand } from './backup/index.ts';
 import { drillCommand } from './drill.ts';
 import { encryptionKeyCommand } from './encryption-key.ts';
@@ -41,5 +42,6 @@ export function serviceCommands(): Command[] {
     serviceAccountCommand,
     encryptionKeyCommand,
     recoveryKitCommand,
+    auditCommand,
   ].map((command) => command());
 }

@@ -4,7 +4,7 @@ import { addCommand } from './add.ts';
 import { listCommand } from './list.ts';
 import { removeCommand } from './remove.ts';
 import { showCommand } from './show.ts';
-import { purgeCommand, rescanCommand, sweepCommand } from './task.ts';
+import { migrateCommand, purgeCommand, rescanCommand, sweepCommand } from './task.ts';
 import { testCommand } from './test.ts';
 import { updateCommand } from './update.ts';
 
@@ -15,6 +15,7 @@ export function storageCommand(): Command {
     updateCommand,
     testCommand,
     showCommand,
+    migrateCommand,
     removeCommand,
     rescanCommand,
     sweepCommand,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { CommandFailure } from '../../command-failure.ts';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { exitCode } from '../../exit-codes.ts';
-import { formatBytes, formatCount, printJson, printLine } from '../../output.ts';
+import { countOf, formatBytes, formatCount, printJson, printLine } from '../../output.ts';
 import { pollJob, printJobError, reportEnd } from '../jobs.ts';
 import { printList, takeSome } from '../lists.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
@@ -40,6 +40,27 @@ export function sweepCommand(): Command {
           if (options.dryRun) return await listOrphans(service, params, options);
           await confirm(() => sweepQuestion(service, params), options);
           await finishTask(service, await service.client.sweepStorageDestination({ params }), options);
+        }),
+    );
+}
+
+export function migrateCommand(): Command {
+  const about = 'move every backup to another destination; each copy is verified before its original goes';
+  return withYes(withWait(serviceCommand('migrate', about)))
+    .argument(...storageArgument)
+    .argument('<to>', 'id or name of the other destination')
+    .action(
+      async (reference: string, to: string, options: WaitOptions & ConfirmOptions) =>
+        await withService(options, async (service) => {
+          const { client } = service;
+          const params = { storageDestinationId: await storageIdOf(client, reference) };
+          const body = { toStorageDestinationId: await storageIdOf(client, to) };
+          await confirm(async () => {
+            const { usage } = await client.getStorageDestination({ params });
+            const what = `${countOf(usage.backups, 'backup')}, ${formatBytes(usage.bytes)},`;
+            return `Move ${what} from ${reference} to ${to}?`;
+          }, options);
+          await finishTask(service, await client.migrateStorageDestination({ params, body }), options);
         }),
     );
 }

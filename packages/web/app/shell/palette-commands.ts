@@ -1,6 +1,7 @@
 import type { Role } from '@holdfast/contract';
 import { roleAtLeast } from '@holdfast/contract';
 import {
+  Archive,
   CalendarClock,
   CircleX,
   Database,
@@ -24,12 +25,23 @@ const projectsOffered = 4;
 
 type Command = readonly [id: keyof typeof palette.commands, icon: LucideIcon, to: string, role: Role];
 
+/** Less than this is the beginning of too many other names. */
+const aliasLettersMin = 3;
+
 /** What people come to do, by the words they have for it. */
-export function useCommands(text: string): Entry[] {
+export function useCommands(projects: readonly Project[], text: string): Entry[] {
   const paths = usePaths();
   const { organization } = useWorkplace();
   const wanted = text.toLowerCase();
-  if (wanted === '') return [];
+  const matches = (label: string) => label.toLowerCase().includes(wanted);
+  const backUps = projects
+    .filter(({ name }) => matches(palette.backUp(name)))
+    .slice(0, projectsOffered)
+    .map(({ id, name }) =>
+      entry(`run ${id}`, palette.doIt, Archive, palette.backUp(name), `${paths.backups}?new=${id}`),
+    );
+  const runs = roleAtLeast(organization.role, 'member') ? backUps : [];
+  if (wanted === '') return runs;
   const commands: Command[] = [
     ['restore', RotateCcw, paths.newRestore({}), 'member'],
     ['undo', RotateCcw, paths.restores, 'viewer'],
@@ -43,10 +55,14 @@ export function useCommands(text: string): Entry[] {
     ['kit', LifeBuoy, paths.settings('encryption'), 'owner'],
     ['account', UserRound, paths.account, 'viewer'],
   ];
-  return commands
+  const others = commands
     .filter(([, , , role]) => roleAtLeast(organization.role, role))
-    .filter(([id]) => palette.commands[id].some((words) => words.toLowerCase().includes(wanted)))
+    .filter(([id]) => {
+      const [label, ...aliases] = palette.commands[id];
+      return matches(label) || (wanted.length >= aliasLettersMin && aliases.some(matches));
+    })
     .map(([id, icon, to]) => entry(id, palette.doIt, icon, palette.commands[id][0], to));
+  return [...runs, ...others];
 }
 
 /** An id or an address from a log is looked for in the documents, whether something else is called so or not. */

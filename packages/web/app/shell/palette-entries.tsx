@@ -1,5 +1,5 @@
 import { roleAtLeast } from '@holdfast/contract';
-import { Archive, CalendarClock, Database, HardDrive, Hash, History, Settings, Webhook } from 'lucide-react';
+import { CalendarClock, Database, HardDrive, Hash, History, Settings, Webhook } from 'lucide-react';
 import { useAll } from '../api/calls.ts';
 import { useCan, useWorkplace, useZone } from '../api/organization.tsx';
 import { serviceNow } from '../format/service-clock.ts';
@@ -20,10 +20,12 @@ export function useEntries(text: string, settled: string): { entries: Entry[]; n
   const pages = usePages(projects, path ? '' : text);
   const moments = useMoments(projects, text.trim());
   const named = useNamed(path ? '' : text.trim());
-  const commands = useCommands(path ? '' : text.trim());
+  const commands = useCommands(projects, path ? '' : text.trim());
   const searches = useTextSearches(projects, path ? '' : text.trim());
   if (path) return documents;
-  return { entries: text.trim() ? [...moments, ...pages, ...named, ...commands, ...searches] : pages };
+  return {
+    entries: text.trim() ? [...moments, ...pages, ...named, ...commands, ...searches] : [...pages, ...commands],
+  };
 }
 
 const pathIn = (text: string) => (text.includes('/') ? text.replace(/^\/+/, '') : '');
@@ -31,7 +33,6 @@ const pathIn = (text: string) => (text.includes('/') ? text.replace(/^\/+/, '') 
 function usePages(projects: readonly Project[], text: string): Entry[] {
   const paths = usePaths();
   const { organization } = useWorkplace();
-  const canRun = useCan('member');
   const matches = (label: string) => label.toLowerCase().includes(text.trim().toLowerCase());
   const { palette } = t.shell;
   const found = projects
@@ -46,20 +47,6 @@ function usePages(projects: readonly Project[], text: string): Entry[] {
         to: paths.project(project.id),
       }),
     );
-  const actions = canRun
-    ? projects
-        .filter(({ name }) => matches(palette.backUp(name)))
-        .slice(0, 4)
-        .map(
-          (project): Entry => ({
-            id: `run ${project.id}`,
-            group: palette.doIt,
-            icon: Archive,
-            label: palette.backUp(project.name),
-            to: `${paths.backups}?new=${project.id}`,
-          }),
-        )
-    : [];
   const pages = navigationOf(paths)
     .flatMap((group) => group.entries)
     .filter(({ role, label }) => (!role || roleAtLeast(organization.role, role)) && matches(label))
@@ -74,7 +61,7 @@ function usePages(projects: readonly Project[], text: string): Entry[] {
       }),
     );
   const named = pageOfId(paths, text.trim());
-  return text.trim() ? [...named, ...found, ...actions, ...pages] : [...pages, ...found, ...actions];
+  return text.trim() ? [...named, ...found, ...pages] : [...pages, ...found];
 }
 
 /** A time of day, with its date or without: there the clock of the accident is already chosen. */

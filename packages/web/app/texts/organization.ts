@@ -123,7 +123,7 @@ export const team = {
   cancelInvitation: 'Cancel',
   noMail: 'Without a mail server the link stands in the log of the server.',
   nobodyYetText:
-    'This installation has no identity provider. The invitation waits until its operator has set one up (OIDC_CLIENT_ID).',
+    'This installation has no identity provider. The invitation is good for seven days: it can be accepted once the operator has set one up (OIDC_CLIENT_ID).',
   sent: (email: string) => `${email} is invited.`,
 };
 
