@@ -53,7 +53,7 @@ function Row({ sample }: { sample: Sample }) {
           <Exact text={sample.path} />
         </code>
       </th>
-      <td className="break-all font-medium max-md:block">
+      <td className={`font-medium max-md:block ${sample.field === null ? '' : 'break-all'}`}>
         {sample.field === null ? words.whole : <Exact text={sample.field} />}
       </td>
       <td className="max-md:block">{change === 'remove' ? words.there : <Side value={sample.now} />}</td>
