@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { and, desc, eq } from '../../../platform/database/orm.ts';
+import { and, desc, eq, lte } from '../../../platform/database/orm.ts';
 import { withdrawnKeysSql } from '../../organizations/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { isDamagedSql } from '../contents/verification-store.ts';
@@ -60,17 +60,19 @@ export const baseStore = {
     return rows;
   },
 
-  /** The newest backups that point-in-time recovery asked for, whatever became of them. */
+  /** The newest backups that point-in-time recovery asked for, up to a moment, whatever became of them. */
   async newestForLog(
     { orm }: Transaction,
     organizationId: string,
     projectId: string,
     limit: number,
+    until?: Date,
   ): Promise<BackupRow[]> {
     const isAsked = and(
       eq(backups.organizationId, organizationId),
       eq(backups.projectId, projectId),
       eq(backups.trigger, 'pitr'),
+      until && lte(backups.createdAt, until),
     );
     return orm.select().from(backups).where(isAsked).orderBy(desc(backups.id)).limit(limit);
   },

@@ -19,6 +19,8 @@ const reasons = async () => {
   const [project] = (await call('GET', '/overview')).projects;
   return project.protection.reasons.map(({ code }: { code: string }) => code);
 };
+const longAgo =
+  "update backups set completed_at = completed_at - interval '1 hour' where trigger = 'pitr' and status = 'failed'";
 async function metric(name: string): Promise<number | undefined> {
   const { text } = await bench.app.request('GET', '/metrics');
   const line = text.split('\n').find((one) => one.startsWith(`${name}{`));
@@ -57,8 +59,6 @@ test('captured time without a base is an error everywhere one looks, until there
 
   await call('PATCH', path, { settings: { ...settings, maxReadsPerBackup: null } });
   // While the clock was ahead the upkeep may have tried, and failed, once more.
-  const longAgo =
-    "update backups set completed_at = completed_at - interval '1 hour' where trigger = 'pitr' and status = 'failed'";
   const coveredTo = async () => {
     await sql(longAgo);
     await bench.app.tasks.runNow('pitr bases');
@@ -70,4 +70,38 @@ test('captured time without a base is an error everywhere one looks, until there
   expect(await metric('holdfast_pitr_covered_through_timestamp_seconds')).toBeGreaterThan(0);
   await bench.app.tasks.runNow('pitr bases');
   expect(await sql("select 1 from troubles where kind = 'pitr.stopped' and ended_at is null")).toEqual([]);
+});
+
+test('a base that failed while the clock ran ahead is tried again as soon as any other, and once', async () => {
+  const path = `/projects/${bench.shop.projectId}`;
+  const { settings } = await call('GET', path);
+  await call('POST', `${path}/pitr/disable`, { deleteLog: true });
+  await expect.poll(async () => (await call('GET', `${path}/pitr`)).status, patience).toBe('stopped');
+  await call('PATCH', path, { settings: { ...settings, maxReadsPerBackup: 10 } });
+  await expect
+    .poll(
+      async () => (await bench.app.request('POST', `/api/v1${path}/pitr/enable`, { ...bench.as, body: {} })).status,
+      patience,
+    )
+    .toBe(200);
+  const bases = (status: string) => sql(`select 1 from backups where trigger = 'pitr' and status = '${status}'`);
+  await expect.poll(async () => (await call('GET', `${path}/pitr`)).status, patience).toBe('error');
+  const failed = (await bases('failed')).length;
+  const aheadMs = 20 * 3_600_000;
+  bench.app.clock.advance(aheadMs);
+  await bench.app.tasks.runNow('pitr bases');
+  await expect.poll(async () => (await bases('failed')).length, patience).toBeGreaterThan(failed);
+  bench.app.clock.advance(-aheadMs);
+  const failedAhead = (await bases('failed')).length;
+
+  await call('PATCH', path, { settings: { ...settings, maxReadsPerBackup: null } });
+  await sql(`${longAgo} and completed_at < now()`);
+  const made = (await bases('completed')).length;
+  const coveredTo = async () => {
+    await bench.app.tasks.runNow('pitr bases');
+    return (await call('GET', `${path}/pitr`)).coveredTo;
+  };
+  await expect.poll(coveredTo, patience).not.toBeNull();
+  expect(await bases('completed')).toHaveLength(made + 1);
+  expect(await bases('failed')).toHaveLength(failedAhead);
 });

@@ -32,6 +32,8 @@ const compactSegmentsMin = 100;
 /** A base that could not be made is asked for again after this long; sooner, the first times, where a moment may have been bad. */
 const baseAgainMs = 10 * minuteMs;
 const failuresCounted = 5;
+/** What the clocks of several workers may differ by. */
+const clocksApartMs = minuteMs;
 
 /** Starts the nightly comparisons and compactions that are due. */
 export async function startUpkeep(context: PitrContext): Promise<void> {
@@ -114,9 +116,11 @@ export async function ensureBaseOf(context: PitrContext, { organizationId, proje
     const project = await projectStore.findKept(transaction, organizationId, projectId);
     if (!project) return false;
     if (coverage.baseError) await tellMissingBase(context, transaction, project, coverage.baseError);
-    const tried = await baseStore.newestForLog(transaction, organizationId, projectId, failuresCounted);
+    const now = clock.now();
+    const soon = new Date(now.getTime() + clocksApartMs);
+    const tried = await baseStore.newestForLog(transaction, organizationId, projectId, failuresCounted, soon);
     const [last] = tried;
-    const isFresh = last && clock.now().getTime() - (last.completedAt ?? last.createdAt).getTime() < pauseAfter(tried);
+    const isFresh = last && now.getTime() - triedAt(last, now).getTime() < pauseAfter(tried);
     // One that was made a moment ago may lie in front of what is captured: then capture only has to come that far.
     if (
       last &&
@@ -126,6 +130,11 @@ export async function ensureBaseOf(context: PitrContext, { organizationId, proje
     await requestBase(context, transaction, project, row);
     return true;
   });
+}
+
+/** A clock that ran ahead has left times to come: nothing waits for them. */
+function triedAt({ createdAt, completedAt }: BackupRow, now: Date): Date {
+  return completedAt !== null && completedAt <= now ? completedAt : createdAt;
 }
 
 /** One that failed in a bad moment is tried again after one minute, two, four and so on. */
