@@ -56,7 +56,12 @@ const registry: Record<string, () => Promise<boolean>> = {
       seed: seed(),
       isForeign: values.foreign,
     }),
-  moments: async () => (await import('./model.ts')).chaosMoments({ runs: Number(values.runs ?? 200), seed: seed() }),
+  moments: async () =>
+    (await import('./model.ts')).chaosMoments({
+      runs: Number(values.runs ?? 200),
+      seed: seed(),
+      isForeign: values.foreign,
+    }),
   storm: async () => (await import('./storm/storm.ts')).chaosStorm({ minutes: Number(values.minutes ?? 10) }),
   backlog: async () =>
     (await import('./backlog.ts')).chaosBacklog({
@@ -86,7 +91,7 @@ ${Object.keys(registry).join(', ')}.`,
     hooks: number('backlog: webhooks', 6500),
     events: number('backlog: events', 500),
     seconds: number('backlog: how long the other organization is watched', 120),
-    foreign: { type: 'boolean', default: false, about: 'model, pitr: against a Firestore that others wrote' },
+    foreign: { type: 'boolean', default: false, about: 'model, moments, pitr: against a Firestore that others wrote' },
   },
   takesNames: true,
 });

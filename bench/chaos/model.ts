@@ -16,9 +16,8 @@ export interface ModelOptions {
 
 /** Random histories of everything people can do, in any order, held against a model. */
 export async function chaosModel({ runs, seed, isForeign }: ModelOptions): Promise<boolean> {
-  if (isForeign && !isForeignFirestoreInstalled) throw new Error('The foreign Firestore is not installed here.');
   const template = await startTemplateDatabase();
-  const firestore = isForeign ? await startForeignFirestore() : await sandboxed();
+  const firestore = isForeign ? await foreign() : await sandboxed();
   const service = await startModelService(firestore, { templateUrl: template.url });
   try {
     const broken = await runModel(service, { runs, seed, brokenMax, onRun: show });
@@ -32,28 +31,33 @@ export async function chaosModel({ runs, seed, isForeign }: ModelOptions): Promi
 }
 
 /** The same for point-in-time recovery, with a log that is stored often and a Listen that promises what production does. */
-export async function chaosMoments({ runs, seed }: Pick<ModelOptions, 'runs' | 'seed'>): Promise<boolean> {
+export async function chaosMoments({ runs, seed, isForeign }: ModelOptions): Promise<boolean> {
   const template = await startTemplateDatabase();
-  const sandbox = await startFirestoreSandbox({ listenMode: 'as-production', listenHeartbeatMs: 50 });
+  const firestore = isForeign
+    ? await foreign()
+    : await sandboxed({ listenMode: 'as-production', listenHeartbeatMs: 50 });
   const environment = { PITR_SEGMENT_SECONDS: '0.1' };
-  const service = await startModelService(
-    { address: sandbox.address, sandbox },
-    { templateUrl: template.url },
-    environment,
-  );
+  const service = await startModelService(firestore, { templateUrl: template.url }, environment);
   try {
     const broken = await runMomentsModel(service, { runs, seed, brokenMax, onRun: show });
-    console.log(JSON.stringify({ name: 'chaos moments', runs, seed, ...momentCounts, broken: broken.length }));
+    console.log(
+      JSON.stringify({ name: 'chaos moments', runs, seed, isForeign, ...momentCounts, broken: broken.length }),
+    );
     return broken.length === 0;
   } finally {
     await service.close();
-    await sandbox.stop();
+    await firestore.stop();
     await template.stop();
   }
 }
 
-async function sandboxed() {
-  const sandbox = await startFirestoreSandbox();
+async function foreign() {
+  if (!isForeignFirestoreInstalled) throw new Error('The foreign Firestore is not installed here.');
+  return startForeignFirestore();
+}
+
+async function sandboxed(options?: Parameters<typeof startFirestoreSandbox>[0]) {
+  const sandbox = await startFirestoreSandbox(options);
   return { address: sandbox.address, sandbox, stop: () => sandbox.stop() };
 }
 

@@ -1,6 +1,7 @@
 import { Damage } from './damage.ts';
 import { isPart, type Part, paths, textOf, type Value } from './documents.ts';
 import type { State } from './live-database.ts';
+import type { Answer } from './world.ts';
 
 /** A completed backup, and what it must show as long as it is there. */
 export interface BackupFact {
@@ -30,10 +31,19 @@ export interface Written {
 
 export type Outcome = Value | undefined;
 
+/** A moment that a restore brings back. */
+export interface MomentRead {
+  readonly projectId: string;
+  readonly at: string;
+  /** What is wrong when the service refuses it. */
+  refusalFaults(answer: Answer): Promise<string[]>;
+}
+
 export interface RestoreFact {
   readonly id: string;
   readonly target: number;
   readonly backupIds: readonly string[];
+  readonly moment?: MomentRead;
   readonly undoOf: RestoreFact | undefined;
   readonly isForced: boolean;
   /** Whether the service said that it saves what it overwrites. */

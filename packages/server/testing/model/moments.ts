@@ -1,26 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exported, isSameAs, plainMap } from './backup-steps.ts';
-import { type Documents, mergedValue, paths, textOf, type Value } from './documents.ts';
+import { type Documents, paths, textOf, type Value } from './documents.ts';
 import type { Edit } from './live-database.ts';
-import { type How, histories, type MomentStep } from './moment-steps.ts';
+import { Model } from './model.ts';
+import { blurMs, type Moment, Moments } from './moment.ts';
+import { type GoBackStep, type MomentStep, momentHistoryOf } from './moment-steps.ts';
+import { restoreFrom } from './restore-steps.ts';
 import { type Broken, type ModelSettings, runHistories } from './run-model.ts';
+import { Ambush, type Troubled } from './trouble.ts';
+import { resume, undo } from './undo-steps.ts';
 import { type Answer, type ModelService, World } from './world.ts';
 
-interface Moment {
-  readonly at: string;
-  readonly documents: Documents;
-  /** Around an interruption that is too short for a gap, of several quick versions the last alone may have been heard. */
-  isBlurred: boolean;
-}
-
 const tasks = ['pitr bases', 'pitr retention', 'pitr upkeep', 'retention'];
-const reachTimeoutMs = 60_000;
+const reachTimeoutMs = 180_000;
 const looksForOne = 20;
 const lookAgainMs = 60;
 /** Apart from what is written before and after it, by the clock of the database, which is this machine's. */
 const apartMs = 8;
-/** Interruptions of this length are no gaps. */
-const blurMs = 10_500;
+/** A segment of the log, on a machine that is busy. */
+const youngMs = 3_000;
 
 /** So many moments are looked at after each step that tidies up, and all of them at the end. */
 const looksMax = 8;
@@ -28,11 +26,11 @@ const looksMax = 8;
 const settlingLooks = 20;
 const settlingMs = 500;
 
-/** How many moments were shown, and how many refused, in all runs so far. */
-export const momentCounts = { shown: 0, refused: 0 };
+/** How many moments were shown, refused and brought back, and how many restores were undone, in all runs so far. */
+export const momentCounts = { steps: 0, shown: 0, refused: 0, restored: 0, undone: 0 };
 
 export function runMomentsModel(service: ModelService, settings: ModelSettings): Promise<Broken[]> {
-  return runHistories(histories, (steps) => live(service, steps), settings);
+  return runHistories(momentHistoryOf(service.sandbox !== undefined), (steps) => live(service, steps), settings);
 }
 
 async function live(service: ModelService, steps: readonly MomentStep[]): Promise<string | undefined> {
@@ -40,6 +38,7 @@ async function live(service: ModelService, steps: readonly MomentStep[]): Promis
   const history = new History(world);
   try {
     for (const [index, step] of steps.entries()) {
+      momentCounts.steps += 1;
       const faults = await history.carryOut(step);
       if (faults.length > 0) return `step ${index}: ${faults.join('\n')}`;
     }
@@ -54,10 +53,11 @@ async function live(service: ModelService, steps: readonly MomentStep[]): Promis
 
 class History {
   readonly #world: World;
-  readonly #moments: Moment[] = [];
+  readonly #model = new Model();
+  readonly #moments = new Moments();
   readonly #backups = new Map<string, Documents>();
-  /** Something was out of reach: jobs of that time may have failed. */
-  #isCut = false;
+  /** When each collection group was seen first. */
+  readonly #groups = new Map<string, number>();
 
   constructor(world: World) {
     this.#world = world;
@@ -66,9 +66,9 @@ class History {
   async carryOut(step: MomentStep): Promise<string[]> {
     switch (step.do) {
       case 'edit':
-        return this.#edit(step.edits);
+        return this.#edit(step.edits, step.project);
       case 'burst':
-        for (const edit of step.edits) await this.#edit([edit]);
+        for (const edit of step.edits) await this.#edit([edit], step.project);
         return [];
       case 'switch on':
         return this.#switchOn(step.destination, step.days);
@@ -86,7 +86,11 @@ class History {
       case 'delete backup':
         return this.#deleteBackup(step.pick);
       case 'go back':
-        return this.#goBack(step.pick, step.how, step.isUndone);
+        return this.#goBack(step);
+      case 'undo':
+        return this.#ambushed(step, (ambush) => undo(this.#world, this.#model, step, ambush));
+      case 'resume':
+        return this.#ambushed(step, (ambush) => resume(this.#world, this.#model, step, ambush));
       case 'cut':
         return this.#cut(step.what, step.edits);
       case 'later':
@@ -102,12 +106,14 @@ class History {
     const faults = (await this.#isOn()) ? await this.#catchUp() : [];
     return [
       ...faults,
-      ...(await this.#faults(this.#moments.length)),
+      ...(await this.#faults(this.#moments.all.length)),
       ...(await this.#world.foreignObjectsThatChanged()),
     ];
   }
 
   async close(): Promise<void> {
+    for (const { status, undoOf } of this.#model.restores)
+      if (status === 'completed') momentCounts[undoOf ? 'undone' : 'restored'] += 1;
     await this.#world.call('POST', this.#pitr('/disable'), { deleteLog: true });
     await this.#world.close();
   }
@@ -124,8 +130,18 @@ class History {
     return (await this.#world.get(this.#pitr())).enabled;
   }
 
-  async #edit(edits: readonly Edit[]): Promise<string[]> {
-    await this.#project.live.edit(edits);
+  /** Something was out of reach: jobs of that time may have failed. */
+  get #isCut(): boolean {
+    return this.#model.isAway;
+  }
+
+  async #edit(edits: readonly Edit[], project = 0): Promise<string[]> {
+    this.#moments.close();
+    await this.#world.projects[project]!.live.edit(edits);
+    this.#model.noteEdits(
+      project,
+      edits.map(({ path }) => path),
+    );
     await this.#note();
     return [];
   }
@@ -134,9 +150,20 @@ class History {
     await sleep(apartMs);
     const at = new Date().toISOString();
     await sleep(apartMs);
-    const moment = { at, documents: await this.#documents(), isBlurred: this.#isCut };
-    this.#moments.push(moment);
+    const documents = await this.#documents();
+    const moment = { at, documents, isBlurred: this.#isCut || this.#isAnyGroupYoung(documents) };
+    this.#moments.all.push(moment);
     return moment;
+  }
+
+  /** In the first seconds of a new collection, what came and went between two marks is not seen. */
+  #isAnyGroupYoung(documents: Documents): boolean {
+    const now = performance.now();
+    for (const path of documents.keys()) {
+      const group = path.split('/').at(-2)!;
+      this.#groups.set(group, this.#groups.get(group) ?? now);
+    }
+    return [...this.#groups.values()].some((seenMs) => now - seenMs < youngMs);
   }
 
   async #documents(): Promise<Documents> {
@@ -156,11 +183,13 @@ class History {
       const moment = await this.#note();
       const view = await this.#untilReached(moment.at);
       if (view) {
-        this.#isCut = false;
+        this.#model.isAway = false;
         return this.#viewFaults(moment, view);
       }
       // It may lie in a gap: then a later one does not.
-      this.#moments.pop();
+      this.#moments.all.pop();
+      // With a change that is heard, collections that nobody knows of are looked for again.
+      await this.#edit([{ path: 'users/3', isDelete: false }]);
       await this.#world.service.app.tasks.runNow('pitr bases');
     }
     return [`nothing is reached any more: ${JSON.stringify(await this.#world.get(this.#pitr()))}`];
@@ -183,7 +212,7 @@ class History {
       return this.#isCut || type === 'synthetic' ? [] : [`a backup failed: ${JSON.stringify(ended.error)}`];
     const shown = await exported(this.#world, ended.id);
     if (type !== 'synthetic') this.#backups.set(ended.id, await this.#documents());
-    else if (![...this.#moments, ...this.#asMoments()].some(({ documents }) => isSameAs(documents, shown)))
+    else if (![...this.#moments.all, ...this.#asMoments()].some(({ documents }) => isSameAs(documents, shown)))
       return [`${ended.id} was merged into what never stood there: ${textOf([...shown])}`];
     else this.#backups.set(ended.id, shown);
     return this.#backupFaults();
@@ -200,40 +229,41 @@ class History {
     return this.#faults();
   }
 
-  async #goBack(pick: number, how: How, isUndone: boolean): Promise<string[]> {
-    const moment = this.#moments[pick % this.#moments.length];
+  async #goBack(step: GoBackStep): Promise<string[]> {
+    const edges = step.isEdge ? this.#moments.at(await this.#edges()) : [];
+    const moment = edges[step.pick % edges.length] ?? this.#moments.pick(step.pick, step.percent);
     if (!moment) return [];
-    const before = await this.#documents();
-    const answer = await this.#world.call('POST', '/backups/restore', {
-      projectId: this.#project.id,
-      pointInTime: moment.at,
-      options: how,
-    });
-    if (answer.status !== 202) return this.#refusalFaults(moment, answer);
-    const { id } = answer.body.data;
-    const ended = await this.#world.untilEnded(`/backups/restore/${id}`);
-    if (ended.status !== 'completed') return this.#isCut ? [] : [`a restore failed: ${JSON.stringify(ended.error)}`];
-    const { documents } = await this.#note();
-    const expected = restored(before, moment.documents, how);
-    if (!moment.isBlurred && !isSameAs(documents, expected))
-      return [`${moment.at} came back as ${textOf([...documents])} instead of ${textOf([...expected])}`];
-    return isUndone ? this.#undo(id, before) : [];
+    const { at, documents } = moment;
+    const { id: projectId } = this.#project;
+    const backup = { id: at, project: 0, part: {}, documents, ...asBackup };
+    const refusalFaults = (answer: Answer) => this.#refusalFaults(moment, answer);
+    const wanted = { backup, named: { projectId, pointInTime: at }, moment: { projectId, at, refusalFaults } };
+    return this.#ambushed(step, (ambush) => restoreFrom(this.#world, this.#model, step, ambush, wanted));
   }
 
-  async #undo(id: string, before: Documents): Promise<string[]> {
-    const answer = await this.#world.call('POST', `/backups/restore/${id}/undo`, {});
-    if (answer.status !== 202) return [`an undo was refused: ${answer.text}`];
-    const ended = await this.#world.untilEnded(`/backups/restore/${answer.body.data.id}`);
-    if (ended.status !== 'completed') return this.#isCut ? [] : [`an undo failed: ${JSON.stringify(ended.error)}`];
-    const { documents } = await this.#note();
-    return isSameAs(documents, before)
-      ? []
-      : [`an undo left ${textOf([...documents])} instead of ${textOf([...before])}`];
+  /** Where what can be reached begins and ends, as the service tells. */
+  async #edges(): Promise<string[]> {
+    const { coveredFrom, coveredTo, gaps } = await this.#world.get(this.#pitr());
+    const ends = gaps.flatMap(({ from, to }: { from: string; to: string }) => [from, to]);
+    return [coveredFrom, coveredTo, ...ends].filter((one) => one !== null);
+  }
+
+  async #ambushed(step: Troubled, work: (ambush: Ambush) => Promise<string[]>): Promise<string[]> {
+    const listed = new Set((await this.#world.get('/backups?limit=200')).map(({ id }: { id: string }) => id));
+    for (const one of this.#model.backups) one.isGone = !listed.has(one.id);
+    this.#moments.close();
+    const ambush = new Ambush(this.#world, this.#model, step);
+    try {
+      return await work(ambush);
+    } finally {
+      ambush.end();
+      await this.#note();
+    }
   }
 
   #blurBefore(): void {
-    this.#isCut = true;
-    for (const moment of this.#moments) if (Date.parse(moment.at) > Date.now() - blurMs) moment.isBlurred = true;
+    this.#model.isAway = true;
+    this.#moments.blurLast();
   }
 
   /** Something is out of reach while people go on. */
@@ -247,7 +277,7 @@ class History {
       await sleep(300);
     } finally {
       s3.faults.clear();
-      sandbox!.control.clearFaults();
+      sandbox?.control.clearFaults();
     }
     return [];
   }
@@ -269,7 +299,7 @@ class History {
 
   async #faults(looks = looksMax): Promise<string[]> {
     const faults = await this.#backupFaults();
-    for (const moment of spread(this.#moments, looks)) {
+    for (const moment of spread(this.#moments.all, looks)) {
       const answer = await this.#world.call('GET', this.#pitr(`/view/collections?at=${moment.at}`));
       if (answer.status !== 200) {
         faults.push(...(await this.#refusalFaults(moment, answer)));
@@ -287,6 +317,8 @@ class History {
     if (this.#isCut && answer.status === 503) return [];
     if (answer.body?.error?.code !== 'POINT_IN_TIME_UNAVAILABLE') return [`${at} was refused: ${answer.text}`];
     momentCounts.refused += 1;
+    // Below an untouched document a collection is found by the next proof, and those are rare while nothing is heard.
+    if (answer.body.error.message.includes('a collection has appeared')) return [];
     // What was told just before may have come into reach; a collection that capture is about to follow is a gap in a moment.
     for (let look = 0; look < settlingLooks; look += 1) {
       if (!(await this.#isToldCovered(at)) || (await this.#view(at))) return [];
@@ -309,7 +341,7 @@ class History {
 
   /** Every document stood there so shortly before or after. */
   #isNear(at: string, view: Documents): boolean {
-    const near = this.#moments.filter((one) => Math.abs(Date.parse(one.at) - Date.parse(at)) < blurMs);
+    const near = this.#moments.all.filter((one) => Math.abs(Date.parse(one.at) - Date.parse(at)) < blurMs);
     return paths.every((path) => near.some(({ documents }) => textOf(documents.get(path)) === textOf(view.get(path))));
   }
 
@@ -329,6 +361,7 @@ class History {
   async #backupFaults(): Promise<string[]> {
     const listed = (await this.#world.get('/backups?limit=200')) as { id: string; status: string }[];
     const faults: string[] = [];
+    for (const { id, documents } of this.#model.present) this.#backups.set(id, documents);
     for (const [id, documents] of this.#backups) {
       const record = listed.find((one) => one.id === id);
       if (!record) {
@@ -351,12 +384,4 @@ function spread<Item>(items: readonly Item[], max: number): Item[] {
   return Array.from({ length: Math.min(max, items.length) }, (_, index) => items[Math.floor(index * step)]!);
 }
 
-function restored(before: Documents, moment: Documents, { mergeMode, deleteExtra }: How): Documents {
-  const expected = new Map(deleteExtra ? [] : before);
-  for (const [path, value] of moment) {
-    const stands = before.get(path);
-    if (mergeMode === 'overwrite' || !stands) expected.set(path, value);
-    else expected.set(path, mergeMode === 'merge' ? mergedValue(stands, value) : stands);
-  }
-  return expected;
-}
+const asBackup = { isSafety: false, retentionDays: null, isHeld: false, isGone: false };

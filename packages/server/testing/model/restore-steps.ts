@@ -1,7 +1,8 @@
 import type { Soundness } from './damage.ts';
 import { isPart, mergedValue, type Part, textOf } from './documents.ts';
 import type { State } from './live-database.ts';
-import { type BackupFact, judgeRun, type Model, type Outcome, type RestoreFact } from './model.ts';
+import { type BackupFact, judgeRun, type Model, type MomentRead, type Outcome, type RestoreFact } from './model.ts';
+import { countFaults, expectedCounts } from './preview.ts';
 import { Stock } from './stock.ts';
 import type { Ambush, Troubled } from './trouble.ts';
 import type { Answer, World } from './world.ts';
@@ -30,7 +31,10 @@ function covers(backup: Part, collection: string): boolean {
   return probes.every((path) => isPart(backup, path));
 }
 
-function refusalOf(backup: BackupFact, { asked, deleteExtra, mergeMode: _ }: RestoreStep): string | undefined {
+function refusalOf(
+  backup: BackupFact,
+  { asked, deleteExtra }: Pick<RestoreStep, 'asked' | 'deleteExtra'>,
+): string | undefined {
   if (asked.includeSubcollections === true && backup.part.includeSubcollections === false) return 'VALIDATION_ERROR';
   if (!deleteExtra) return undefined;
   if (backup.part.documents || asked.documents) return 'VALIDATION_ERROR';
@@ -39,7 +43,7 @@ function refusalOf(backup: BackupFact, { asked, deleteExtra, mergeMode: _ }: Res
 }
 
 /** Something was asked for by name that the backup does not hold. */
-function isMissing(backup: BackupFact, { asked, deleteExtra }: RestoreStep): boolean {
+function isMissing(backup: BackupFact, { asked, deleteExtra }: Pick<RestoreStep, 'asked' | 'deleteExtra'>): boolean {
   if (asked.documents)
     return asked.documents.some(
       (path) => ![...backup.documents.keys()].some((held) => isPart({ ...asked, documents: [path] }, held)),
@@ -50,17 +54,34 @@ function isMissing(backup: BackupFact, { asked, deleteExtra }: RestoreStep): boo
   return named.some((name) => !held.some((path) => isPart({ ...asked, collections: [name] }, path)));
 }
 
+/** What is brought back, and how it is asked for. */
+export interface Wanted {
+  readonly backup: BackupFact;
+  readonly named: object;
+  /** A moment instead of a backup. */
+  readonly moment?: MomentRead;
+}
+
 export async function restore(world: World, model: Model, step: RestoreStep, ambush: Ambush): Promise<string[]> {
   const candidates = model.present;
   const backup = candidates[step.pick % candidates.length];
-  if (!backup) return [];
+  return backup ? restoreFrom(world, model, step, ambush, { backup, named: { backupId: backup.id } }) : [];
+}
+
+export async function restoreFrom(
+  world: World,
+  model: Model,
+  step: Omit<RestoreStep, 'do' | 'pick'>,
+  ambush: Ambush,
+  { backup, named, moment }: Wanted,
+): Promise<string[]> {
   const target = step.isElsewhere ? 1 - backup.project : backup.project;
   const { live, id: targetProjectId } = world.projects[target]!;
   const before = await live.read();
   const soundness = await soundnessOf(world, model, [backup.id]);
   const { collections, documents, includeSubcollections } = step.asked;
   const answer = await world.call('POST', '/backups/restore', {
-    backupId: backup.id,
+    ...named,
     targetProjectId,
     ...(collections ? { collections } : {}),
     ...(documents ? { documentIds: documents } : {}),
@@ -76,13 +97,21 @@ export async function restore(world: World, model: Model, step: RestoreStep, amb
   if (answer.status !== 202) {
     const code = answer.body?.error?.code;
     const isFair = code === refusal || (code === 'COLLECTION_NOT_FOUND' && isMissing(backup, step)) || model.isAway;
-    return isFair ? [] : [`a restore was refused: ${answer.text}`];
+    if (isFair) return [];
+    return moment ? moment.refusalFaults(answer) : [`a restore was refused: ${answer.text}`];
   }
-  const fact = factOf(answer.body.data, backup, step, target);
+  const fact = Object.assign(factOf(answer.body.data, backup, step, target), moment ? { moment } : {});
   if (!step.dryRun) model.restores.push(fact);
   const { ended, faults } = await follow(world, model, fact, ambush, before);
   const code = ended.error?.code;
   if (refusal && ended.status === 'completed') faults.push(`a restore that had to be refused was completed`);
+  if (step.dryRun || step.trouble === 'none')
+    faults.push(
+      ...countFaults(
+        ended,
+        expectedCounts(step, backup, before, (path) => isAsked(backup.part, step.asked, path)),
+      ),
+    );
   const isNamedMissing = ['COLLECTION_NOT_FOUND', 'DOCUMENT_NOT_FOUND'].includes(code) && isMissing(backup, step);
   const isFair = isNamedMissing || refusal || isFairFailure(model, soundness, ended);
   if (ended.status === 'failed' && step.trouble === 'none' && !isFair)
@@ -205,92 +234,6 @@ async function noteSafetyBackup(
     isHeld: false,
     isGone: false,
   });
-}
-
-export interface ResumeStep extends Troubled {
-  readonly do: 'resume';
-  readonly pick: number;
-}
-
-export async function resume(world: World, model: Model, step: ResumeStep, ambush: Ambush): Promise<string[]> {
-  const candidates = model.restores.filter(({ status }) => status === 'failed' || status === 'cancelled');
-  const fact = candidates[step.pick % candidates.length];
-  if (!fact) return [];
-  const before = await world.projects[fact.target]!.live.read();
-  const answer = await world.call('POST', `/backups/restore/${fact.id}/resume`, {});
-  if (answer.status !== 202) {
-    const isFair =
-      model.isAway ||
-      fact.undoneBy !== undefined ||
-      [...fact.backupIds, fact.safetyBackupId].some((id) => id && model.backup(id)?.isGone);
-    return isFair ? [] : [`a resume was refused: ${answer.text}`];
-  }
-  return (await follow(world, model, fact, ambush, before)).faults;
-}
-
-export interface UndoStep extends Troubled {
-  readonly do: 'undo';
-  readonly pick: number;
-  readonly force: boolean;
-}
-
-export async function undo(world: World, model: Model, step: UndoStep, ambush: Ambush): Promise<string[]> {
-  const candidates = model.restores;
-  const undone = candidates[step.pick % candidates.length];
-  if (!undone) return [];
-  const before = await world.projects[undone.target]!.live.read();
-  // What the restore overwrote was saved there; where that could not be done, it wrote nothing.
-  const isLost = undone.safetyBackupId !== null && model.backup(undone.safetyBackupId)?.isGone !== false;
-  const answer = await world.call('POST', `/backups/restore/${undone.id}/undo`, { force: step.force });
-  if (answer.status !== 202) {
-    const isRefusable = !undone.isSafe || undone.undoneBy !== undefined || isLost;
-    const isFair = answer.body?.error?.code === 'INVALID_STATE' && isRefusable;
-    return isFair ? [] : [`an undo was refused: ${answer.text}`];
-  }
-  // One that broke off is asked what it wrote last, with what it wrote from.
-  const isBrokenOff = undone.status === 'failed' || undone.status === 'cancelled';
-  const asked = isBrokenOff ? undone.backupIds : [];
-  const isSilent = asked.some((id) => model.backup(id)?.isGone) || (await soundnessOf(world, model, asked)) !== 'whole';
-  const fact = undoOf(answer.body.data.id, undone, step.force, isSilent);
-  model.restores.push(fact);
-  undone.undoneBy = fact;
-  const soundness = await soundnessOf(world, model, undone.safetyBackupId ? [undone.safetyBackupId] : []);
-  const { ended, faults } = await follow(world, model, fact, ambush, before);
-  const isFair =
-    isFairFailure(model, soundness, ended) || (isSilent && !step.force && ended.error?.code === 'INTEGRITY_ERROR');
-  if (ended.status === 'failed' && step.trouble === 'none' && !isLost && !isFair)
-    faults.push(`an undo failed: ${JSON.stringify(ended.error)}`);
-  return faults;
-}
-
-function undoOf(id: string, undone: RestoreFact, isForced: boolean, isSilent: boolean): RestoreFact {
-  // Nobody can tell what it wrote and did not hear of.
-  const mayBeMissed = isSilent && undone.hasLostAnswers;
-  return {
-    id,
-    target: undone.target,
-    backupIds: undone.safetyBackupId ? [undone.safetyBackupId] : [],
-    undoOf: undone,
-    isForced,
-    isSafe: true,
-    written: new Map(),
-    edited: new Set(),
-    status: 'pending',
-    safetyBackupId: null,
-    hasLostAnswers: false,
-    undoneBy: undefined,
-    conflicts: 0,
-    mayWrite: (path) => undone.written.has(path),
-    plan: (path, now) => {
-      const done = undone.written.get(path);
-      const stands = now.get(path);
-      if (!done) return [stands?.value];
-      if (mayBeMissed) return [done.before, stands?.value];
-      if (done.after === stands?.version) return [done.isSure ? done.before : stands?.value];
-      if (!isForced) return [stands?.value];
-      return done.isSure ? [done.before] : [done.before, stands?.value];
-    },
-  };
 }
 
 /** What somebody changed since is left, and told: neither more nor less. */

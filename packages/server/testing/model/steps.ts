@@ -7,7 +7,7 @@ import { type Part, parts, paths, plainParts, plainPaths } from './documents.ts'
 import { type KeyStep, renewKey } from './key-steps.ts';
 import type { Edit } from './live-database.ts';
 import type { Model } from './model.ts';
-import { type RestoreStep, type ResumeStep, restore, resume, type UndoStep, undo } from './restore-steps.ts';
+import { type RestoreStep, restore } from './restore-steps.ts';
 import { runSchedule, type ScheduledStep } from './schedule-steps.ts';
 import { Stock } from './stock.ts';
 import {
@@ -24,7 +24,8 @@ import {
   type TaskStep,
   tidy,
 } from './storage-steps.ts';
-import { Ambush, type Trouble, troubles } from './trouble.ts';
+import { Ambush, troubleOf } from './trouble.ts';
+import { type ResumeStep, resume, type UndoStep, undo } from './undo-steps.ts';
 import type { World } from './world.ts';
 
 interface EditStep {
@@ -150,12 +151,7 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
   const known = canMisbehave ? parts : plainParts;
   const path = pathOf(canMisbehave);
   const edits = editsOf(canMisbehave);
-  const trouble: fc.Arbitrary<Trouble> = canMisbehave
-    ? fc.oneof(
-        { arbitrary: fc.constant<Trouble>('none'), weight: 4 },
-        { arbitrary: fc.constantFrom(...troubles), weight: 5 },
-      )
-    : fc.constant('none');
+  const trouble = troubleOf(canMisbehave);
   const asked = fc.oneof(
     fc.constantFrom(
       ...known.filter(({ excludeCollections }) => !excludeCollections),
@@ -185,7 +181,14 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
     { weight: 5, arbitrary: restoring },
     {
       weight: 3,
-      arbitrary: fc.record({ do: fc.constant('undo' as const), pick, force: fc.boolean(), trouble, edits }),
+      arbitrary: fc.record({
+        do: fc.constant('undo' as const),
+        pick,
+        force: fc.boolean(),
+        isTried: rarely,
+        trouble,
+        edits,
+      }),
     },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), pick, trouble, edits }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('delete backup' as const), pick }) },

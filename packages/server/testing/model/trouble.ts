@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
 import type { Edit, State } from './live-database.ts';
-import type { Model, RestoreFact } from './model.ts';
+import type { Model, MomentRead, RestoreFact } from './model.ts';
 import type { Answer, World } from './world.ts';
 
 /** What happens when a restore is about to write its first documents. */
@@ -18,6 +19,15 @@ export const troubles = [
   'meddling',
 ] as const;
 export type Trouble = (typeof troubles)[number];
+
+/** Without a sandbox nothing can be made to misbehave. */
+export function troubleOf(canMisbehave: boolean): fc.Arbitrary<Trouble> {
+  if (!canMisbehave) return fc.constant('none');
+  return fc.oneof(
+    { arbitrary: fc.constant<Trouble>('none'), weight: 4 },
+    { arbitrary: fc.constantFrom(...troubles), weight: 5 },
+  );
+}
 
 export interface Troubled {
   readonly trouble: Trouble;
@@ -110,6 +120,15 @@ export class Ambush {
       const answer = await this.#world.call('DELETE', `/backups/${id}`);
       if (answer.status < 300) faults.push(`${id} was deleted while ${restore.id} needed it`);
     }
+    if (restore.moment) faults.push(...(await this.#meddleWithLog(restore.moment, restore.id)));
     return faults;
+  }
+
+  /** Whatever else can be deleted, what the moment is made of cannot. */
+  async #meddleWithLog({ projectId, at }: MomentRead, restoreId: string): Promise<string[]> {
+    const gone = await this.#world.call('POST', `/projects/${projectId}/pitr/disable`, { deleteLog: true });
+    for (const { id } of await this.#world.get('/backups?limit=200'))
+      await this.#world.call('DELETE', `/backups/${id}`);
+    return gone.status < 300 ? [`the log was deleted while ${restoreId} brought back ${at}`] : [];
   }
 }

@@ -1,0 +1,50 @@
+import type { Documents } from './documents.ts';
+
+/** A time in which nobody changed anything, and what was there. */
+export interface Moment {
+  readonly at: string;
+  /** When somebody changed something; absent: nobody has. */
+  until?: string;
+  readonly documents: Documents;
+  /** Around an interruption that is too short for a gap, of several quick versions the last alone may have been heard. */
+  isBlurred: boolean;
+}
+
+/** Interruptions of this length are no gaps. */
+export const blurMs = 10_500;
+
+/** All that is known of what was there when. */
+export class Moments {
+  readonly all: Moment[] = [];
+
+  /** Somebody is about to change something. */
+  close(): void {
+    const last = this.all.at(-1);
+    if (last) last.until ??= new Date().toISOString();
+  }
+
+  blurLast(): void {
+    this.close();
+    for (const moment of this.all) if (Date.parse(moment.at) > Date.now() - blurMs) moment.isBlurred = true;
+  }
+
+  /** One that is exactly known, at an instant so far into it. */
+  pick(pick: number, percent: number): Moment | undefined {
+    const exact = this.all.filter(({ isBlurred }) => !isBlurred);
+    const moment = exact[pick % exact.length];
+    if (!moment) return undefined;
+    const [from, through] = [Date.parse(moment.at), Date.parse(moment.until ?? moment.at)];
+    const at = new Date(Math.floor(from + ((through - from) * percent) / 100)).toISOString();
+    return { ...moment, at };
+  }
+
+  /** What was there at each of these instants, as far as it is known. */
+  at(instants: readonly string[]): Moment[] {
+    return instants.flatMap((instant) => {
+      const ms = Date.parse(instant);
+      const isWithin = ({ at, until }: Moment) => Date.parse(at) <= ms && ms < Date.parse(until ?? at);
+      const moment = this.all.find((one) => !one.isBlurred && isWithin(one));
+      return moment ? [{ ...moment, at: instant }] : [];
+    });
+  }
+}
