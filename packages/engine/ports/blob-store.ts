@@ -148,4 +148,6 @@ export interface BlobInfo {
   /** Changes whenever the bytes do; opaque. */
   readonly etag: string;
   readonly modifiedAt: Date;
+  /** Told by `head` where the place says it: nobody can remove or replace the object before. */
+  readonly lockedUntil?: Date;
 }

@@ -129,7 +129,8 @@ export class GcsAttempts implements AttemptStore {
 
   async head(key: string, options?: CallOptions): Promise<BlobInfo | undefined> {
     const object = await this.#describe(key, options);
-    return object && this.#info(key, object);
+    const { protectedUntil } = object ?? {};
+    return object && { ...this.#info(key, object), ...(protectedUntil && { lockedUntil: protectedUntil }) };
   }
 
   async *list(prefix: string, options?: ListOptions): AsyncGenerator<BlobInfo> {

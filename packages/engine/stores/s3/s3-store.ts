@@ -205,6 +205,7 @@ export class S3Attempts implements AttemptStore {
         size: output.ContentLength ?? 0,
         etag: output.ETag ?? '',
         modifiedAt: output.LastModified ?? new Date(0),
+        ...(output.ObjectLockRetainUntilDate && { lockedUntil: output.ObjectLockRetainUntilDate }),
       }
     );
   }

@@ -20,7 +20,7 @@ import {
   writeOnce,
 } from '../run/single-step-backup.ts';
 import { copyBackupObjects } from '../storage/copy-objects.ts';
-import { foreignSourceOf, registerBackup } from '../storage/register-backup.ts';
+import { findLock, foreignSourceOf, registerBackup } from '../storage/register-backup.ts';
 import type { ImportRequest } from '../tables.ts';
 import { warning } from '../warnings.ts';
 import { locateBackup, openLocated } from './import-source.ts';
@@ -130,14 +130,16 @@ async function liesThere(
 
 async function registerParent(
   context: BackupsContext,
-  { loaded }: SingleStepWork,
+  { loaded, store, signal }: SingleStepWork,
   reader: BackupReader,
 ): Promise<void> {
   const { organizationId, projectId, imported } = loaded.row;
   const { destination } = loaded;
+  if (!destination) return;
+  const found = await findLock(store, destination, reader, signal);
   const ofDatabase = imported?.ofDatabase;
   await context.platform.database.tenant(organizationId, async (transaction) => {
     const known = await backupStore.findAny(transaction, organizationId, reader.backupId);
-    if (!known && destination) await registerBackup(context, transaction, destination, projectId, reader, ofDatabase);
+    if (!known) await registerBackup(context, transaction, destination, projectId, found, ofDatabase);
   });
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { startLockingBucket } from '../../../testing/locking-bucket.ts';
+import { asOwner } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
 /** Migrations out of a bucket that locks what is put into it, and into it. */
@@ -74,4 +75,21 @@ test('what a merged increment left under a lock elsewhere keeps nobody from remo
   expect((await call('DELETE', `/backups/${base}`)).status).toBe(200);
   await expect.poll(() => objectsOf(base)).toEqual([]);
   expect(objectsOf(increment)).toHaveLength(1);
+});
+
+test('one that a rescan finds is locked as long as its storage says, and not as the destination would lock it today', async () => {
+  const [long, ended] = [
+    await bench.backUp({ storageDestinationId: locking }),
+    await bench.backUp({ storageDestinationId: locking }),
+  ];
+  const until = new Date(Date.now() + 90 * 86_400_000);
+  bucket.lock(folderOf(long), until);
+  bucket.lock(folderOf(ended), new Date(0));
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query('delete from backups where id in ($1, $2)', [long, ended]),
+  );
+  expect((await runTask(locking, 'rescan')).result).toMatchObject({ registered: 2, failures: [] });
+  const refused = (await call('DELETE', `/backups/${long}`)).body.error;
+  expect(refused.message).toContain(`locked by its storage until ${until.toISOString()}`);
+  expect((await call('DELETE', `/backups/${ended}`)).status).toBe(200);
 });

@@ -1,5 +1,11 @@
 import { type BackupTrigger, backupTriggers } from '@holdfast/contract';
-import type { BackupReader, ForeignFormat, ManifestBody } from '@holdfast/engine';
+import {
+  type BackupReader,
+  type BlobStore,
+  type ForeignFormat,
+  type ManifestBody,
+  manifestKey,
+} from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import type { DestinationRow } from '../../storage/index.ts';
@@ -8,6 +14,24 @@ import { changesOf, manifestColumns, snapshotShares } from '../contents/manifest
 import type { BackupsContext } from '../context.ts';
 import type { ImportRequest } from '../tables.ts';
 import { copyStore } from './copy-store.ts';
+
+/** As it lies in a destination. */
+export interface FoundBackup {
+  readonly reader: BackupReader;
+  readonly lockedUntil: Date | null;
+}
+
+/** How long it is locked there: as the place says, or else as the destination locks what it is given. */
+export async function findLock(
+  store: BlobStore,
+  destination: DestinationRow,
+  reader: BackupReader,
+  signal: AbortSignal,
+): Promise<FoundBackup> {
+  const info = await store.head(manifestKey(reader.backupId), { signal });
+  const usual = lockedUntilOf(destination, new Date(reader.body.completedAt));
+  return { reader, lockedUntil: info?.lockedUntil ?? usual };
+}
 
 /**
  * A finished backup that was found in a destination, with everything its record would have said. `ofDatabase`: the one it is
@@ -18,16 +42,17 @@ export async function registerBackup(
   transaction: Transaction,
   destination: DestinationRow,
   projectId: string,
-  reader: BackupReader,
+  found: FoundBackup,
   ofDatabase?: string,
 ): Promise<BackupRow> {
   const { organizationId } = destination;
+  const { reader } = found;
   const { backupId } = reader;
-  const found = await columnsOf(context, transaction, destination, reader);
+  const columns = await columnsOf(context, transaction, destination, found);
   const createdAt = new Date(reader.body.createdAt);
   const trigger = triggerOf(reader.body);
   const imported = importOf(foreignSourceOf(reader.body), ofDatabase);
-  const row = { ...found, id: backupId, organizationId, projectId, trigger, imported, createdAt };
+  const row = { ...columns, id: backupId, organizationId, projectId, trigger, imported, createdAt };
   const inserted = await backupStore.insert(transaction, row, [destination.id]);
   await backupStore.updateCopy(transaction, organizationId, backupId, destination.id, { status: 'completed' });
   return inserted;
@@ -56,11 +81,11 @@ export async function reviveBackup(
   context: BackupsContext,
   transaction: Transaction,
   destination: DestinationRow,
-  reader: BackupReader,
+  found: FoundBackup,
 ): Promise<void> {
   const { organizationId } = destination;
-  const { backupId } = reader;
-  const columns = await columnsOf(context, transaction, destination, reader);
+  const { backupId } = found.reader;
+  const columns = await columnsOf(context, transaction, destination, found);
   await backupStore.update(transaction, organizationId, backupId, { ...columns, error: null, plan: null });
   const { updatedAt: now, lockedUntil = null } = columns;
   await copyStore.link(transaction, destination, backupId, { now, lockedUntil });
@@ -72,7 +97,7 @@ async function columnsOf(
   context: BackupsContext,
   transaction: Transaction,
   destination: DestinationRow,
-  reader: BackupReader,
+  { reader, lockedUntil }: FoundBackup,
 ): Promise<Columns> {
   const { body, backupId } = reader;
   const completedAt = new Date(body.completedAt);
@@ -98,12 +123,12 @@ async function columnsOf(
     compressedSize: body.counts.storedBytes + shardBytes,
     collectionCount: body.collections.length,
     sha256: reader.manifestSha256,
-    lockedUntil: lockedUntilOf(destination, completedAt),
+    lockedUntil,
     warnings: body.warnings.map((text) => text.slice(0, 2000)).slice(0, 100),
     updatedAt: context.platform.clock.now(),
   };
 }
 
-export function lockedUntilOf({ objectLock }: DestinationRow, from: Date): Date | null {
+function lockedUntilOf({ objectLock }: DestinationRow, from: Date): Date | null {
   return objectLock ? later(from, objectLock.days * dayMs) : null;
 }

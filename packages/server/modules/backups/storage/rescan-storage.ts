@@ -25,7 +25,7 @@ import type { BackupsContext } from '../context.ts';
 import { rewrapOlder } from '../keys/backup-keys.ts';
 import { adoptKeys } from '../keys/key-copies.ts';
 import { copyStore, type KnownBackup } from './copy-store.ts';
-import { lockedUntilOf, registerBackup, reviveBackup } from './register-backup.ts';
+import { type FoundBackup, findLock, registerBackup, reviveBackup } from './register-backup.ts';
 
 const failuresMax = 100;
 /** Backups looked at ahead of those that are being registered. */
@@ -184,15 +184,16 @@ class Rescan {
     const reader = chain.at(-1)!;
     for (const one of chain) await this.#requireComplete(one);
     const gone = known?.status === 'completed' ? await this.#goneFrom(known, backupId) : [];
+    const found = await findLock(this.#store, this.#destination, reader, this.#signal);
     const { organizationId } = this.#destination;
     await this.#context.platform.database.tenant(organizationId, async (transaction) => {
-      if (!known) return this.#register(transaction, reader);
+      if (!known) return this.#register(transaction, found);
       for (const id of gone)
         await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'failed', error: lost() });
-      if (known.status !== 'completed') await reviveBackup(this.#context, transaction, this.#destination, reader);
+      if (known.status !== 'completed') await reviveBackup(this.#context, transaction, this.#destination, found);
       else {
         const now = this.#context.platform.clock.now();
-        const lockedUntil = lockedUntilOf(this.#destination, new Date(reader.body.completedAt));
+        const { lockedUntil } = found;
         await copyStore.link(transaction, this.#destination, backupId, { now, lockedUntil });
         const row = await backupStore.get(transaction, organizationId, backupId);
         await rewrapOlder(this.#context.platform.queue, transaction, this.#destination, row, reader.envelope);
@@ -209,10 +210,10 @@ class Rescan {
     return looked;
   }
 
-  async #register(transaction: Transaction, reader: BackupReader): Promise<void> {
+  async #register(transaction: Transaction, found: FoundBackup): Promise<void> {
     const { organizationId } = this.#destination;
-    const project = await this.#context.projects.adopt(transaction, organizationId, reader.body.database);
-    const row = await registerBackup(this.#context, transaction, this.#destination, project.id, reader);
+    const project = await this.#context.projects.adopt(transaction, organizationId, found.reader.body.database);
+    const row = await registerBackup(this.#context, transaction, this.#destination, project.id, found);
     await this.#note(transaction, 'backup.registered', row.id, { projectId: project.id });
   }
 
