@@ -37,7 +37,7 @@ const registry: Record<string, () => Promise<boolean>> = {
       kills: Number(values.kills),
       instants: Number(values.instants),
       seed: seed(),
-      isForeign: values.foreign,
+      foreign: values.foreign,
     }),
   'pitr-workers': async () =>
     (await import('./pitr-workers.ts')).chaosPitrWorkers({
@@ -54,13 +54,13 @@ const registry: Record<string, () => Promise<boolean>> = {
     (await import('./model.ts')).chaosModel({
       runs: Number(values.runs ?? 500),
       seed: seed(),
-      isForeign: values.foreign,
+      foreign: values.foreign,
     }),
   moments: async () =>
     (await import('./model.ts')).chaosMoments({
       runs: Number(values.runs ?? 200),
       seed: seed(),
-      isForeign: values.foreign,
+      foreign: values.foreign,
     }),
   storm: async () => (await import('./storm/storm.ts')).chaosStorm({ minutes: Number(values.minutes ?? 10) }),
   backlog: async () =>
@@ -91,7 +91,11 @@ ${Object.keys(registry).join(', ')}.`,
     hooks: number('backlog: webhooks', 6500),
     events: number('backlog: events', 500),
     seconds: number('backlog: how long the other organization is watched', 120),
-    foreign: { type: 'boolean', default: false, about: 'model, moments, pitr: against a Firestore that others wrote' },
+    foreign: {
+      type: 'string',
+      value: 'NAME',
+      about: 'model, moments, pitr: against a Firestore that others wrote (fireemu, google)',
+    },
   },
   takesNames: true,
 });

@@ -7,7 +7,7 @@ import {
 import { runModel } from './testing/model/run-model.ts';
 import { type ModelService, startModelService } from './testing/model/world.ts';
 
-/** `npm run chaos -- model --foreign` lives more and other histories. */
+/** `npm run chaos -- model --foreign fireemu` lives more and other histories. */
 describe.skipIf(!isForeignFirestoreInstalled)('against a Firestore of other hands', () => {
   let foreign: ForeignFirestore;
   let service: ModelService;

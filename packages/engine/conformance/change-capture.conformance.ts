@@ -4,8 +4,17 @@ import { type DatabaseUnderTest, documentsIn, type OpenDatabase, text, write } f
 
 const batchIntervalMs = 20;
 
+export interface CaptureTraits {
+  /** Of one that does not, deletes from before it was listened to are known by who knows the names from before alone. */
+  readonly tellsOfDeletesBefore?: boolean;
+}
+
 /** What every ChangeCapture must keep. */
-export function changeCaptureConformance(name: string, open: OpenDatabase): void {
+export function changeCaptureConformance(
+  name: string,
+  open: OpenDatabase,
+  { tellsOfDeletesBefore = true }: CaptureTraits = {},
+): void {
   describe(`${name} as a capture`, () => {
     let database: DatabaseUnderTest;
     beforeEach(async () => {
@@ -40,7 +49,12 @@ export function changeCaptureConformance(name: string, open: OpenDatabase): void
 
     test('tells what was put, changed and deleted after the given instant, and nothing from before', async () => {
       const from = await database.source.snapshotTime();
-      const following = follow({ from }, (seen) => seen.length >= 4);
+      const listens = Promise.withResolvers<void>();
+      const following = follow({ from }, (seen) => {
+        listens.resolve();
+        return seen.length >= 4;
+      });
+      if (!tellsOfDeletesBefore) await listens.promise;
       await write(database, [{ path: 'a/1', fields: text('changed') }]);
       await write(database, [{ path: 'b/1', fields: text('new') }]);
       await write(database, [{ path: 'a/2/below/3' }]);

@@ -13,6 +13,7 @@ import {
   requireSize,
   timestampValue,
   vectorTypeField,
+  vectorValue,
 } from './storable.ts';
 import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.ts';
 
@@ -21,8 +22,9 @@ import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.t
  * Reference: app = 13, path = 14, database_id = 23. Path: group Element = 1 {type = 2, id = 3, name = 4}. Property:
  * meaning = 1, name = 3, multiple = 4, value = 5. PropertyValue: int64 = 1, boolean = 2, string = 3, double = 4,
  * group Point = 5 {x = 6, y = 7}, group Reference = 12 {app = 13, group PathElement = 14 {type = 15, id = 16, name = 17}}.
+ * A vector is not the map that Firestore's interface shows, but the elements of an array that mean one.
  */
-const meaning = { when: 7, point: 9, blob: 14, byteString: 16, entity: 19, emptyList: 24 } as const;
+const meaning = { when: 7, point: 9, blob: 14, byteString: 16, entity: 19, emptyList: 24, vector: 31 } as const;
 
 /** The document of an entity of a file, as it is imported into a database. Exports carry no times. */
 export function entityRecord(bytes: Uint8Array, database: string, file: string): UnsortedRecord {
@@ -98,6 +100,7 @@ function pathElement(reader: ProtobufReader, first: number): [string, string] {
 function readProperties(fields: readonly WireField[], context: ReferenceContext): JsonFields {
   const result = Object.create(null) as Record<string, JsonValue>;
   const arrays = new Map<string, JsonValue[]>();
+  const vectors = new Map<string, JsonValue[]>();
   const { place } = context;
   for (const { number, inside } of fields) {
     if (number !== 14 && number !== 15) continue;
@@ -106,7 +109,7 @@ function readProperties(fields: readonly WireField[], context: ReferenceContext)
     place.inField(name, () => {
       if (name !== vectorTypeField || context.depth === 0) requireFieldName(name, place);
       const values = isMultiple ? arrays.get(name) : undefined;
-      if (name in result && values === undefined) throw place.refused('stands in it twice');
+      if ((name in result || vectors.has(name)) && values === undefined) throw place.refused('stands in it twice');
       const read = () => readValue(property, context);
       if (property.means === meaning.emptyList) result[name] = { arrayValue: {} };
       else if (!isMultiple) result[name] = read();
@@ -114,10 +117,12 @@ function readProperties(fields: readonly WireField[], context: ReferenceContext)
       else {
         const started = [place.inElement(0, read)];
         arrays.set(name, started);
-        result[name] = { arrayValue: { values: started } };
+        if (property.means === meaning.vector) vectors.set(name, started);
+        else result[name] = { arrayValue: { values: started } };
       }
     });
   }
+  for (const [name, values] of vectors) place.inField(name, () => (result[name] = vectorValue(values, place)));
   return result;
 }
 

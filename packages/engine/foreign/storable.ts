@@ -55,6 +55,12 @@ export function isVector(fields: JsonFields): boolean {
   return 'arrayValue' in value && (value.arrayValue.values ?? []).every((each) => 'doubleValue' in each);
 }
 
+export function vectorValue(values: JsonValue[], place: DocumentPlace): JsonValue {
+  const fields = { [vectorTypeField]: { stringValue: '__vector__' }, value: { arrayValue: { values } } };
+  if (!isVector(fields)) throw place.refused('is a vector of what are no numbers');
+  return { mapValue: { fields } };
+}
+
 export function geoPointValue(latitude: number, longitude: number, place: DocumentPlace): JsonValue {
   if (!(Math.abs(latitude) <= 90)) throw place.refused('is a geopoint whose latitude is not -90 to 90');
   if (!(Math.abs(longitude) <= 180)) throw place.refused('is a geopoint whose longitude is not -180 to 180');

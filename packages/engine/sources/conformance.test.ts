@@ -5,11 +5,7 @@ import type { DatabaseUnderTest } from '../conformance/database-under-test.ts';
 import { documentSourceConformance } from '../conformance/document-source.conformance.ts';
 import { documentTargetConformance } from '../conformance/document-target.conformance.ts';
 import { MemoryDatabase } from '../fixtures/memory-source.ts';
-import {
-  type ForeignFirestore,
-  isForeignFirestoreInstalled,
-  startForeignFirestore,
-} from '../testing/foreign-firestore.ts';
+import { type ForeignFirestore, foreignFirestores } from '../testing/foreign-firestore.ts';
 import { connectFirestore } from './firestore/connect.ts';
 
 let projects = 0;
@@ -41,14 +37,16 @@ describe('the sandbox', () => {
   changeCaptureConformance('Firestore', open);
 });
 
-describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands', () => {
-  let foreign: ForeignFirestore;
-  beforeAll(async () => {
-    foreign = await startForeignFirestore();
+describe.for(foreignFirestores)('$title', ({ name, isInstalled, start }) => {
+  describe.skipIf(!isInstalled)('as far as it is installed', () => {
+    let foreign: ForeignFirestore;
+    beforeAll(async () => {
+      foreign = await start();
+    });
+    afterAll(() => foreign.stop());
+    const open = async () => openProject(foreign.address);
+    documentSourceConformance('Firestore', open, { hasNumericIds: name !== 'fireemu' });
+    documentTargetConformance('Firestore', open);
+    changeCaptureConformance('Firestore', open, { tellsOfDeletesBefore: name !== 'google' });
   });
-  afterAll(() => foreign.stop());
-  const open = async () => openProject(foreign.address);
-  documentSourceConformance('Firestore', open, { hasNumericIds: false });
-  documentTargetConformance('Firestore', open);
-  changeCaptureConformance('Firestore', open);
 });

@@ -10,6 +10,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { endProcess, freePort, untilListening } from './foreign-process.ts';
+import { isGoogleEmulatorInstalled, startGoogleEmulator } from './google-emulator.ts';
 
 export interface ForeignFirestore {
   /** `127.0.0.1:port`, for gRPC. */
@@ -18,6 +19,37 @@ export interface ForeignFirestore {
 }
 
 export const isForeignFirestoreInstalled = findProgram() !== undefined;
+
+export interface ForeignKind {
+  readonly name: 'fireemu' | 'google';
+  readonly title: string;
+  readonly isInstalled: boolean;
+  start(): Promise<ForeignFirestore>;
+}
+
+/** Those that nobody here wrote. What is not installed is skipped by tests, which say so. */
+export const foreignFirestores: readonly ForeignKind[] = [
+  {
+    name: 'fireemu',
+    title: 'a Firestore of other hands',
+    isInstalled: isForeignFirestoreInstalled,
+    start: startForeignFirestore,
+  },
+  {
+    name: 'google',
+    title: "Google's own emulator",
+    isInstalled: isGoogleEmulatorInstalled,
+    start: startGoogleEmulator,
+  },
+];
+
+/** For commands that are told which. */
+export function foreignNamed(name: string): ForeignKind {
+  const kind = foreignFirestores.find((each) => each.name === name);
+  const names = foreignFirestores.map((each) => each.name).join(' or ');
+  if (kind === undefined) throw new Error(`There is no Firestore called ${name}, only ${names}.`);
+  return kind;
+}
 
 function findProgram(): string | undefined {
   try {

@@ -4,22 +4,18 @@ import { everyKind } from '../../conformance/document-source.conformance.ts';
 import { BackupHarness } from '../../fixtures/backup-harness.ts';
 import { everything, wholeDatabase } from '../../ports/index.ts';
 import { type ConnectedFirestore, connectFirestore } from '../../sources/firestore/connect.ts';
-import {
-  type ForeignFirestore,
-  isForeignFirestoreInstalled,
-  startForeignFirestore,
-} from '../../testing/foreign-firestore.ts';
+import { type ForeignFirestore, foreignFirestores } from '../../testing/foreign-firestore.ts';
 import { runBackup } from '../backup/run-backup.ts';
 import { diffSides } from '../contents/diff.ts';
 import { verifyChain } from '../contents/verify-backup.ts';
 import { restorePuts } from './restore.ts';
 
-describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands', () => {
+describe.for(foreignFirestores)('$title', ({ isInstalled, start }) => {
   let foreign: ForeignFirestore;
   beforeAll(async () => {
-    foreign = await startForeignFirestore();
+    if (isInstalled) foreign = await start();
   });
-  afterAll(() => foreign.stop());
+  afterAll(() => foreign?.stop());
 
   const connect = (projectId: string): ConnectedFirestore =>
     connectFirestore({ projectId, connection: { type: 'emulator', host: foreign.address } });
@@ -46,7 +42,7 @@ describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands', () =
     return changes;
   }
 
-  test('is backed up, and comes back in another project with values of every kind', async () => {
+  test.skipIf(!isInstalled)('is backed up, and comes back in another project with values of every kind', async () => {
     const harness = new BackupHarness();
     const [origin, elsewhere] = [connect('origin'), connect('elsewhere')];
     await fill(origin, 700);
@@ -66,7 +62,7 @@ describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands', () =
     await Promise.all([origin.close(), elsewhere.close()]);
   });
 
-  test('increments of it hold what changed and what went', async () => {
+  test.skipIf(!isInstalled)('increments of it hold what changed and what went', async () => {
     const harness = new BackupHarness();
     const origin = connect('increments');
     await fill(origin, 60);

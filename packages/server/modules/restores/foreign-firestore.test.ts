@@ -1,21 +1,18 @@
 import { Firestore, GeoPoint, Timestamp } from '@google-cloud/firestore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type ForeignFirestore,
-  isForeignFirestoreInstalled,
-  startForeignFirestore,
-} from '../../../engine/testing/foreign-firestore.ts';
+import { type ForeignFirestore, foreignFirestores } from '../../../engine/testing/foreign-firestore.ts';
 import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
-describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands behind the service', () => {
+describe.for(foreignFirestores)('$title behind the service', ({ isInstalled, start }) => {
   let app: TestApp;
   let shop: ProtectedProject;
   let foreign: ForeignFirestore;
   let firestore: Firestore;
   let as: { token: string; organizationId: string };
   beforeAll(async () => {
-    [app, foreign] = await Promise.all([startTestApp({ PITR_SEGMENT_SECONDS: '1' }), startForeignFirestore()]);
+    if (!isInstalled) return;
+    [app, foreign] = await Promise.all([startTestApp({ PITR_SEGMENT_SECONDS: '1' }), start()]);
     shop = await protectProject(app);
     as = { token: shop.owner.token, organizationId: shop.organizationId };
     process.env.FIRESTORE_EMULATOR_HOST = foreign.address;
@@ -39,7 +36,7 @@ describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands behind
     return Object.fromEntries(found.map((document) => [document.ref.path, document.data()]));
   };
 
-  test('is backed up through the API, damaged, and restored to what it was', async () => {
+  test.skipIf(!isInstalled)('is backed up through the API, damaged, and restored to what it was', async () => {
     const writer = firestore.batch();
     for (let index = 0; index < 200; index++)
       writer.set(firestore.doc(`users/u${index}/orders/o${index}`), {
@@ -68,22 +65,25 @@ describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands behind
     expect(await contents()).toEqual(before);
   });
 
-  test('is followed while it says nothing by itself: quiet time is covered, and an increment reads nothing', async () => {
-    const quiet = new Firestore({ projectId: 'foreign-quiet' });
-    await quiet.doc('a/1').set({ n: 1 });
-    await quiet.terminate();
-    const connection = { type: 'emulator', host: foreign.address };
-    const project = await post('/projects', { name: 'Quiet', sourceProjectId: 'foreign-quiet', connection });
-    const path = `/api/v1/projects/${project.id}/pitr`;
-    const enabled = await app.request('POST', `${path}/enable`, { ...as, body: {} });
-    expect(enabled.status, enabled.text).toBe(200);
-    const window = async () => (await app.request('GET', path, as)).body.data;
-    await expect.poll(async () => (await window()).status).toBe('running');
-    const later = new Date().toISOString();
-    await expect.poll(async () => (await window()).coveredTo > later).toBe(true);
-    expect((await window()).gaps).toEqual([]);
-    const backup = await post('/backups', { projectId: project.id, type: 'incremental' });
-    const made = await untilEnded(app, `/api/v1/backups/${backup.id}`, as);
-    expect(made, JSON.stringify(made.error)).toMatchObject({ status: 'completed', readsUsed: 0 });
-  });
+  test.skipIf(!isInstalled)(
+    'is followed while it says nothing by itself: quiet time is covered, and an increment reads nothing',
+    async () => {
+      const quiet = new Firestore({ projectId: 'foreign-quiet' });
+      await quiet.doc('a/1').set({ n: 1 });
+      await quiet.terminate();
+      const connection = { type: 'emulator', host: foreign.address };
+      const project = await post('/projects', { name: 'Quiet', sourceProjectId: 'foreign-quiet', connection });
+      const path = `/api/v1/projects/${project.id}/pitr`;
+      const enabled = await app.request('POST', `${path}/enable`, { ...as, body: {} });
+      expect(enabled.status, enabled.text).toBe(200);
+      const window = async () => (await app.request('GET', path, as)).body.data;
+      await expect.poll(async () => (await window()).status).toBe('running');
+      const later = new Date().toISOString();
+      await expect.poll(async () => (await window()).coveredTo > later).toBe(true);
+      expect((await window()).gaps).toEqual([]);
+      const backup = await post('/backups', { projectId: project.id, type: 'incremental' });
+      const made = await untilEnded(app, `/api/v1/backups/${backup.id}`, as);
+      expect(made, JSON.stringify(made.error)).toMatchObject({ status: 'completed', readsUsed: 0 });
+    },
+  );
 });

@@ -12,7 +12,9 @@ import type { GrpcCall } from '../transport/call.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import type { BloomFilter } from './bloom-filter.ts';
 import { type Change, deleteChange, putChange } from './changes.ts';
+import { groupOf } from './group-scan.ts';
 import { type ListenEvent, readListenEvent } from './listen-response.ts';
+import { ResentState } from './resent-state.ts';
 
 /** One that was asked and says nothing for so long is dead. */
 const idleTimeoutMs = 150_000;
@@ -51,6 +53,8 @@ export class ListenStream {
   readonly #client: FirestoreClient;
   readonly #handlers: ListenHandlers;
   readonly #targets = new Map<number, Target>();
+  /** Of the groups that a server sends whole instead of telling what changed. */
+  readonly #resent = new Map<string, ResentState>();
   #call: GrpcCall | undefined;
   #nextTargetId = 1;
   /** A document that is never there: whoever is asked for it says up to when everything was sent. */
@@ -157,13 +161,20 @@ export class ListenStream {
   #onEvent(event: ListenEvent): void {
     if (event.kind === 'put') {
       this.#client.usage.documentsRead += 1;
-      this.#handlers.onChange(putChange(event.body));
+      this.#onChange(putChange(event.body));
     } else if (event.kind === 'gone') {
-      if (event.name !== this.#nowhere) this.#handlers.onChange(deleteChange(event.name, event.at));
+      if (event.name !== this.#nowhere) this.#onChange(deleteChange(event.name, event.at));
     } else if (event.kind === 'filter') {
       const target = this.#targets.get(event.targetId);
       if (target !== undefined) target.names = event.names;
     } else this.#onTargetChange(event);
+  }
+
+  #onChange(change: Change): void {
+    const state = this.#resent.size === 0 ? undefined : this.#resent.get(groupOf(change.path));
+    const isNews = state?.hear(change) ?? true;
+    if (state?.isTooLarge) throw new GrpcError(grpcCode.OUT_OF_RANGE, 'more was sent anew than can be held');
+    if (isNews) this.#handlers.onChange(change);
   }
 
   #onTargetChange(event: ListenEvent & { kind: 'target' }): void {
@@ -173,17 +184,14 @@ export class ListenStream {
       return;
     }
     if (change === 'REMOVE') this.#onRemove(event);
-    if (change === 'RESET' && this.#resets(targetIds))
-      throw new GrpcError(grpcCode.OUT_OF_RANGE, 'the target was reset');
+    if (change === 'RESET') for (const target of this.#targetsOf(targetIds)) this.#onReset(target);
     if (change === 'CURRENT') {
-      for (const id of targetIds) {
-        const target = this.#targets.get(id);
-        if (target !== undefined) target.isCurrent = true;
-      }
+      for (const target of this.#targetsOf(targetIds)) this.#onCurrent(target);
       return;
     }
     const isSnapshot = change === 'NO_CHANGE' && targetIds.length === 0 && readTime !== undefined;
     if (!isSnapshot || ![...this.#targets.values()].every((target) => target.isCurrent)) return;
+    for (const state of this.#resent.values()) state.snapshot(readTime);
     this.#snapshotTime = readTime;
     this.#resumeToken = event.resumeToken;
     this.#stopAsking();
@@ -205,10 +213,31 @@ export class ListenStream {
     throw new GrpcError(cause?.code ?? grpcCode.UNAVAILABLE, reason);
   }
 
-  /** A reset of a group that started at its beginning loses nothing: all of it is sent again. */
-  #resets(targetIds: readonly number[]): boolean {
-    const ids = targetIds.length === 0 ? [...this.#targets.keys()] : targetIds;
-    return ids.some((id) => this.#targets.get(id)?.start !== 'beginning');
+  /**
+   * All of the group is sent again. Whoever was told of it by changes does not know what it held, and what went meanwhile
+   * would be missed.
+   */
+  #onReset(target: Target): void {
+    const isKnown = !target.isCurrent || this.#resent.has(target.group);
+    if (!isKnown) throw new GrpcError(grpcCode.OUT_OF_RANGE, 'the target was reset');
+    target.isCurrent = false;
+    let state = this.#resent.get(target.group);
+    if (state === undefined) {
+      state = new ResentState(target.start === 'beginning' ? '' : target.start.readTime);
+      this.#resent.set(target.group, state);
+    }
+    state.begin();
+  }
+
+  #onCurrent(target: Target): void {
+    target.isCurrent = true;
+    for (const { path, at } of this.#resent.get(target.group)?.complete() ?? [])
+      this.#handlers.onChange(deleteChange(this.#client.name(path), at));
+  }
+
+  #targetsOf(ids: readonly number[]): Target[] {
+    if (ids.length === 0) return [...this.#targets.values()];
+    return ids.map((id) => this.#targets.get(id)).filter((target) => target !== undefined);
   }
 }
 

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../../../../sandbox/firestore/faults/random.ts';
 import type { ListenBehaviour, ListenMode } from '../../../../../sandbox/index.ts';
 import type { Instant } from '../../../../ports/index.ts';
+import type { ForeignKind } from '../../../../testing/foreign-firestore.ts';
 import { fields, type TestRecord } from '../firestore-harness.ts';
 import { CapturedDatabase } from './capture-life.ts';
 import { Judge, type Verdict } from './judge.ts';
@@ -18,7 +19,7 @@ export interface ChaosOptions {
   readonly instants: number;
   /** Segments that are taken out of the log afterwards, one at a time. */
   readonly losses: number;
-  readonly mode: ListenMode | 'foreign';
+  readonly mode: ListenMode | ForeignKind;
   /** The same writes and the same instants to look at; when what happens is up to the machine. */
   readonly seed: number;
   readonly log?: (line: string) => void;
@@ -33,14 +34,14 @@ export interface ChaosResult extends Verdict {
 
 export async function runPitrChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { mode, instants, losses, log = () => undefined } = options;
-  const world = mode === 'foreign' ? await startForeignWorld() : await startSandboxWorld(mode);
+  const world = typeof mode === 'string' ? await startSandboxWorld(mode) : await startForeignWorld(mode);
   const random = new Random(options.seed);
   try {
     await world.write([...Array(100)].map((_, index) => ({ path: `c${index % 5}/${index}`, fields: fields(index) })));
     const life = new ChaoticLife(world, await CapturedDatabase.begin(world.connected), random, options);
     await life.live();
     const { captured, kills, staleRestarts } = life;
-    const knowsDeletes = mode !== 'foreign';
+    const knowsDeletes = typeof mode === 'string';
     const judging = { instants, losses, knowsDeletes, random, log };
     const verdict = await new Judge(captured, world.history, judging).verdict();
     const writes = [...world.history.values()].flat().length;

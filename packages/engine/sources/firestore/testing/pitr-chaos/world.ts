@@ -4,7 +4,7 @@ import { versionBytes } from '../../../../../sandbox/firestore/store/document.ts
 import { pathFromKey } from '../../../../../sandbox/firestore/values/key.ts';
 import { type ListenBehaviour, type ListenMode, startFirestoreSandbox } from '../../../../../sandbox/index.ts';
 import { type Instant, instantFromParts, recordKind } from '../../../../ports/index.ts';
-import { startForeignFirestore } from '../../../../testing/foreign-firestore.ts';
+import type { ForeignKind } from '../../../../testing/foreign-firestore.ts';
 import { putChange } from '../../capture/changes.ts';
 import { type ConnectedFirestore, connectFirestore } from '../../connect.ts';
 import { forEachRecord } from '../../scan/records.ts';
@@ -54,8 +54,8 @@ export async function startSandboxWorld(mode: ListenMode): Promise<ChaosWorld> {
 }
 
 /** A Firestore that others wrote: its history is read back after every write, and it behaves as it does. */
-export async function startForeignWorld(): Promise<ChaosWorld> {
-  const foreign = await startForeignFirestore();
+export async function startForeignWorld(kind: ForeignKind): Promise<ChaosWorld> {
+  const foreign = await kind.start();
   const connected = connect(foreign.address);
   const history = new Map<string, Version[]>();
   return {
