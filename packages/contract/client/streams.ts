@@ -1,5 +1,8 @@
 import { HoldfastError } from './error.ts';
 
+/** The service says at least every 15 s that it is still there. A network that is gone says nothing at all, for hours. */
+const silenceMsMax = 40_000;
+
 /** An answer that is read while it is written. Leaving the loop early closes the connection. */
 export class HoldfastStream<Item> implements AsyncIterable<Item> {
   readonly contentType: string;
@@ -12,18 +15,23 @@ export class HoldfastStream<Item> implements AsyncIterable<Item> {
 
   /** The entries of a line-wise export or of server-sent events. */
   [Symbol.asyncIterator](): AsyncIterator<Item> {
-    if (this.contentType === 'text/event-stream') return eventData<Item>(this.text(), this.#response.status);
+    if (this.contentType === 'text/event-stream')
+      return eventData<Item>(this.#pieces(silenceMsMax), this.#response.status);
     if (this.contentType === 'application/x-ndjson') return jsonLines<Item>(this.text());
     throw new TypeError(`An answer of type ${this.contentType} is read with text(), not entry by entry`);
   }
 
   /** The raw text, piece by piece as it arrives. */
-  async *text(): AsyncGenerator<string> {
+  text(): AsyncGenerator<string> {
+    return this.#pieces();
+  }
+
+  async *#pieces(silenceMs?: number): AsyncGenerator<string> {
     if (!this.#response.body) return;
     const reader = this.#response.body.pipeThrough(new TextDecoderStream()).getReader();
     try {
       for (;;) {
-        const { done, value } = await reader.read();
+        const { done, value } = await heardWithin(silenceMs, reader.read());
         if (done) return;
         yield value;
       }
@@ -36,6 +44,15 @@ export class HoldfastStream<Item> implements AsyncIterable<Item> {
       await reader.cancel().catch(() => undefined);
     }
   }
+}
+
+async function heardWithin<Piece>(silenceMs: number | undefined, piece: Promise<Piece>): Promise<Piece> {
+  if (silenceMs === undefined) return piece;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing was heard for ${silenceMs / 1000} s`)), silenceMs);
+  });
+  return Promise.race([piece, silence]).finally(() => clearTimeout(timer));
 }
 
 async function* lines(chunks: AsyncIterable<string>): AsyncGenerator<string> {

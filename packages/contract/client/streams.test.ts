@@ -1,0 +1,43 @@
+import { expect, test, vi } from 'vitest';
+import type { HoldfastError } from './error.ts';
+import { HoldfastStream } from './streams.ts';
+
+test('a stream of events in which nothing is heard is one that broke; a comment is something, and a file may take its time', async () => {
+  vi.useFakeTimers();
+  try {
+    let say: (text: string) => void = () => {};
+    const streamOf = (type: string) => {
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          say = (text) => controller.enqueue(new TextEncoder().encode(text));
+        },
+      });
+      return new HoldfastStream<{ n: number }>(new Response(body, { headers: { 'content-type': type } }));
+    };
+    const next = (stream: HoldfastStream<{ n: number }>) => {
+      const told: unknown[] = [];
+      stream[Symbol.asyncIterator]()
+        .next()
+        .then(
+          (item) => told.push(item.value),
+          (error: HoldfastError) => told.push(error.code),
+        );
+      return told;
+    };
+    const events = next(streamOf('text/event-stream'));
+    for (let beats = 0; beats < 10; beats++) {
+      say(': still there\n\n');
+      await vi.advanceTimersByTimeAsync(15_000);
+    }
+    expect(events).toEqual([]);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(events).toEqual(['NETWORK_ERROR']);
+    const lines = next(streamOf('application/x-ndjson'));
+    await vi.advanceTimersByTimeAsync(600_000);
+    say('{"n":1}\n');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(lines).toEqual([{ n: 1 }]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
