@@ -9,7 +9,6 @@ import {
 } from '@tanstack/react-router';
 import { late } from './late.tsx';
 import { PageProblem } from './pages/page-problem.tsx';
-import { PageSkeleton } from './shell/page.tsx';
 
 const root = createRootRoute({ component: Outlet, errorComponent: PageProblem });
 
@@ -81,12 +80,9 @@ const shell = createRoute({
   ),
 });
 
-/** What was asked for is on its way: behind a bar that names it already, the former page would stand for it. */
-const onItsWay = { pendingComponent: PageSkeleton, pendingMs: 300, pendingMinMs: 0 };
-
 const pagesOf = (parent: typeof root | typeof organization | typeof shell, pages: Record<string, Loader>) =>
   Object.entries(pages).map(([path, load]) =>
-    createRoute({ getParentRoute: () => parent as typeof root, path, component: lazy(load), ...onItsWay }),
+    createRoute({ getParentRoute: () => parent as typeof root, path, component: lazy(load) }),
   );
 
 const tree = root.addChildren([

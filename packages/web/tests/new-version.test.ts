@@ -56,22 +56,6 @@ describe.skipIf(!hasChromium)('a new version that has replaced the files of an o
     await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
   });
 
-  test('that lets a page wait leaves no other page in its place', async () => {
-    const { page } = owner;
-    await overview();
-    let answer = () => {};
-    const asked = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route(fileOf('storage'), (route) => asked.then(() => route.continue()));
-    await page.getByRole('link', { name: 'Storage' }).first().click();
-    await page.getByText('Is everything protected?').waitFor({ state: 'hidden' });
-    await page.getByRole('main').getByRole('status', { name: 'Loading' }).waitFor();
-    answer();
-    await page.getByRole('heading', { name: 'Storage', level: 1 }).waitFor();
-    await page.unroute(fileOf('storage'));
-  });
-
   test('takes nothing that was typed: what opens over the page says so and closes', async () => {
     const { page } = owner;
     await page.route(fileOf('keys-dialog'), (route) => route.fulfill({ status: 404 }));
