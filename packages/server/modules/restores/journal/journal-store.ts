@@ -89,13 +89,23 @@ export const journalStore = {
       .limit(pagesAtOnce);
   },
 
-  /** Journals older than this go; their restores can then no longer be undone. Answers how many restores were affected. */
+  /**
+   * Journals older than this go, but for those that an undo reads; their restores can then no longer be undone. Answers how many
+   * restores were affected.
+   */
   async expire(transaction: Transaction, before: Date, limit: number): Promise<number> {
+    const isRead = sql`exists (select 1 from restores u where u.undo_of = ${restores.id} and u.status in ('pending', 'running'))`;
     const old = await transaction.orm
       .selectDistinct({ id: restoreJournal.restoreId })
       .from(restoreJournal)
       .innerJoin(restores, eq(restores.id, restoreJournal.restoreId))
-      .where(and(lt(restores.completedAt, before), inArray(restores.status, ['completed', 'failed', 'cancelled'])))
+      .where(
+        and(
+          lt(restores.completedAt, before),
+          inArray(restores.status, ['completed', 'failed', 'cancelled']),
+          sql`not ${isRead}`,
+        ),
+      )
       .limit(limit);
     for (const { id } of old) await journalStore.drop(transaction, id);
     return old.length;

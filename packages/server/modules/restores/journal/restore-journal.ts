@@ -50,12 +50,18 @@ export async function* readJournal(
     );
     for (const { page, sealed } of pages) {
       if (page >= before) return;
-      if (page !== from) throw new Problem('INTEGRITY_ERROR', 'A page of the journal of this restore is missing.');
+      if (page !== from) throw pageMissing();
       yield await openJournalPage(sealed, seal);
       from = page + 1;
     }
-    if (pages.length === 0) return;
+    if (pages.length > 0) continue;
+    if (from < Math.min(row.journalPages, before)) throw pageMissing();
+    return;
   }
+}
+
+function pageMissing(): Problem {
+  return new Problem('INTEGRITY_ERROR', 'A page of the journal of this restore is missing.');
 }
 
 export function journalGone(): Problem {
