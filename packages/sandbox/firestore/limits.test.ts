@@ -9,14 +9,17 @@ const { sandbox, client, stop } = await startWithClient();
 afterAll(stop);
 
 /** Size of a document `l/d` with one string field `s` of `length` letters, by the documented formula. */
+/** Of the document `l/d` whose field `s` is an array of two strings: none may have all of the room. */
 function sizeOf(length: number): number {
-  return 16 + 2 + 2 + (1 + 1 + length + 1) + 32;
+  return 16 + 2 + 2 + (1 + 1 + length + 2) + 32;
 }
 
 test('a document of exactly 1 MiB by Firestore’s formula is stored, one byte more is refused', async () => {
   const most = 1_048_576 - sizeOf(0);
-  await set(client, 'l/d', fields({ s: 'x'.repeat(most) }));
-  await expect(set(client, 'l/d', fields({ s: 'x'.repeat(most + 1) }))).rejects.toThrow(
+  const strings = (length: number) =>
+    documentFields(['s', value.array([value.string('x'.repeat(1_000)), value.string('x'.repeat(length - 1_000))])]);
+  await set(client, 'l/d', strings(most));
+  await expect(set(client, 'l/d', strings(most + 1))).rejects.toThrow(
     /INVALID_ARGUMENT.*size \(1,048,577 bytes\) exceeds the maximum allowed size of 1,048,576 bytes/,
   );
 });
@@ -83,6 +86,7 @@ test.each([
   ['__id__'],
   ['__id07__'],
   ['__id9223372036854775808__'],
+  ['__id0__'],
   [''],
   ['x'.repeat(1501)],
   ['é'.repeat(751)],
@@ -94,6 +98,8 @@ test.each([['__reserved__'], [''], ['x'.repeat(1501)]])('the field name %j is re
   await expect(set(client, 'names/d', documentFields([name, value.null]))).rejects.toThrow('INVALID_ARGUMENT');
 });
 
+const vector = value.map(['__type__', value.string('__vector__')], ['value', value.array([value.double(1)])]);
+
 test.each([
   ['a value without a type', new Uint8Array(0)],
   ['a value of two types', Buffer.concat([value.integer(1), value.null])],
@@ -102,6 +108,9 @@ test.each([
   ['a timestamp after the year 9999', value.timestampParts(253_402_300_800, 0)],
   ['a reference to a collection', value.reference(`${root}/only`)],
   ['a vector without numbers', value.map(['__type__', value.string('__vector__')], ['value', value.array([])])],
+  ['a vector in an array', value.array([vector])],
+  ['bytes of more than all but 89 of a mebibyte', value.bytes(new Uint8Array(1_048_488))],
+  ['a string of more than all but 89 of a mebibyte', value.string('x'.repeat(1_048_488))],
   ['an array with 40,001 index entries', value.array(Array.from({ length: 40_001 }, () => value.null))],
 ])('%s is refused', async (_what, bytes) => {
   await expect(set(client, 'values/d', documentFields(['v', bytes]))).rejects.toThrow('INVALID_ARGUMENT');

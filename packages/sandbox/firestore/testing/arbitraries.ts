@@ -27,14 +27,16 @@ const scalar = fc.oneof(
   fc
     .tuple(fc.double({ min: -90, max: 90, noNaN: true }), fc.double({ min: -180, max: 180, noNaN: true }))
     .map(([latitude, longitude]) => value.geoPoint(latitude, longitude)),
-  fc.array(fc.double(), { minLength: 1, maxLength: 5 }).map(value.vector),
 );
+
+/** It may stand anywhere but in an array. */
+const vector = fc.array(fc.double(), { minLength: 1, maxLength: 5 }).map(value.vector);
 
 const entriesOf = (inner: fc.Arbitrary<Uint8Array>): fc.Arbitrary<[string, Uint8Array][]> =>
   fc.uniqueArray(fc.tuple(fieldName, inner), { maxLength: 6, selector: ([name]) => name });
 
 const { tree } = fc.letrec<{ tree: Uint8Array; map: Uint8Array; array: Uint8Array }>((tie) => ({
-  tree: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, tie('map'), tie('array')),
+  tree: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, vector, tie('map'), tie('array')),
   map: entriesOf(tie('tree')).map((entries) => value.map(...entries)),
   array: fc.array(fc.oneof(scalar, tie('map')), { maxLength: 4 }).map(value.array),
 }));

@@ -25,7 +25,7 @@ export function isNumericId(segment: string): boolean {
   const match = numericId.exec(segment);
   if (match === null) return false;
   const offset = BigInt(match[1]!) + int64Offset;
-  return offset >= 0n && offset < 2n * int64Offset;
+  return offset !== int64Offset && offset >= 0n && offset < 2n * int64Offset;
 }
 
 function escapeUnit(unit: string): string {

@@ -2,12 +2,14 @@ import { invalid } from '../transport/status.ts';
 import { documentEntry, mapEntry } from './fields.ts';
 import { isNumericId } from './key.ts';
 import { type MapEntry, mapEntries, readEntry, textOf, valueTag } from './value.ts';
-import { isGeoPoint, isText, isTimestamp, isUnderscored, isWellFormedIfVector } from './well-formed.ts';
+import { isGeoPoint, isText, isTimestamp, isUnderscored, kindOfMap } from './well-formed.ts';
 import { WireReader } from './wire.ts';
 
 const documentBytesMax = 1_048_576;
 const depthMax = 20;
 const fieldNameBytesMax = 1500;
+/** Of one string or bytes. */
+const valueBytesMax = 1_048_487;
 const indexEntriesMax = 40_000;
 /** A field stands in an ascending and in a descending index. */
 const indexesPerField = 2;
@@ -145,8 +147,10 @@ function checkDelimited(reader: WireReader, tag: number, place: Place): number {
   switch (tag) {
     case valueTag.string:
       if (!isText(bytes, start, end)) refuse(bytes, place, 'holds a string that is not valid UTF-8');
+      checkLength(bytes, start, end, place);
       return end - start + 1;
     case valueTag.bytes:
+      checkLength(bytes, start, end, place);
       return end - start;
     case valueTag.reference:
       return referenceSize(bytes, start, end, place);
@@ -162,7 +166,7 @@ function checkDelimited(reader: WireReader, tag: number, place: Place): number {
       return checkArray(bytes, start, end, { ...place, depth: place.depth + 1, inArray: true });
     case valueTag.map:
       checkDepth(bytes, place);
-      if (!isWellFormedIfVector(bytes, start, end)) refuse(bytes, place, 'holds a malformed vector');
+      checkVector(bytes, start, end, place);
       return checkEntries(bytes, start, end, mapEntry, place.depth + 1, place.tally) + 32;
     default:
       return refuse(bytes, place, 'has a value of a type that cannot be stored');
@@ -172,6 +176,17 @@ function checkDelimited(reader: WireReader, tag: number, place: Place): number {
 /** The field's name is read only now: most values are fine, and their names never become strings. */
 function refuse(bytes: Uint8Array, place: Place, what: string): never {
   throw invalid(`Property ${nameOf(bytes, place.field)} ${what}.`);
+}
+
+function checkLength(bytes: Uint8Array, start: number, end: number, { field }: Place): void {
+  if (end - start <= valueBytesMax) return;
+  throw invalid(`The value of property "${nameOf(bytes, field)}" is longer than ${valueBytesMax} bytes.`);
+}
+
+function checkVector(bytes: Uint8Array, start: number, end: number, place: Place): void {
+  const kind = kindOfMap(bytes, start, end);
+  if (kind === 'malformed vector') refuse(bytes, place, 'holds a malformed vector');
+  if (kind === 'vector' && place.inArray) throw invalid('Cannot convert a vector value in an array value.');
 }
 
 function checkDepth(bytes: Uint8Array, place: Place): void {

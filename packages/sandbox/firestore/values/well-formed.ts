@@ -35,8 +35,8 @@ export function isGeoPoint(bytes: Uint8Array, start: number, end: number): boole
   return true;
 }
 
-/** A map with a `__type__` must be a vector: that, and `value`, an array of doubles. Other maps pass. */
-export function isWellFormedIfVector(bytes: Uint8Array, start: number, end: number): boolean {
+/** A map with a `__type__` must be a vector: that, and `value`, an array of doubles. */
+export function kindOfMap(bytes: Uint8Array, start: number, end: number): 'map' | 'vector' | 'malformed vector' {
   const reader = new WireReader(bytes, start, end);
   const entries: MapEntry[] = [];
   let typed = false;
@@ -47,10 +47,11 @@ export function isWellFormedIfVector(bytes: Uint8Array, start: number, end: numb
     entries.push(entry);
     typed ||= isUnderscored(bytes, entry.keyStart) && keyOf(bytes, entry) === typeKey;
   }
-  if (!typed) return true;
+  if (!typed) return 'map';
   const numbers = entries.find((entry) => keyOf(bytes, entry) === 'value');
   const dimensions = numbers === undefined ? -1 : countDoubles(bytes, numbers.valueStart, numbers.valueEnd);
-  return entries.length === 2 && dimensions >= 1 && dimensions <= vectorDimensionsMax;
+  const isVector = entries.length === 2 && dimensions >= 1 && dimensions <= vectorDimensionsMax;
+  return isVector ? 'vector' : 'malformed vector';
 }
 
 function keyOf(bytes: Uint8Array, entry: MapEntry): string {
