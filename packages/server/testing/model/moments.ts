@@ -20,7 +20,7 @@ const lookAgainMs = 60;
 /** Apart from what is written before and after it, by the clock of the database, which is this machine's. */
 const apartMs = 8;
 /** A segment of the log, on a machine that is busy. */
-const youngMs = 3_000;
+const youngMs = 1_000;
 
 /** So many moments are looked at after each step that tidies up, and all of them at the end. */
 const looksMax = 8;
@@ -174,6 +174,8 @@ class History {
 
   async #switchOn(destination: number, retentionDays: number): Promise<string[]> {
     const storageDestinationId = this.#world.destinations[destination]!.id;
+    // What is there already is followed from the first moment on.
+    for (const group of this.#groups.keys()) this.#groups.set(group, 0);
     const answer = await this.#world.call('POST', this.#pitr('/enable'), { storageDestinationId, retentionDays });
     const isFair = answer.status === 200 || answer.body.error.code === 'INVALID_STATE' || this.#isCut;
     return isFair ? [] : [`it was not switched on: ${answer.text}`];
