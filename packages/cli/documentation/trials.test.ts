@@ -152,7 +152,7 @@ test('an operator has an own PostgreSQL, two workers, a provider and mail in six
     OIDC_CLIENT_ID: clientId,
     OIDC_CLIENT_SECRET: clientSecret,
     SMTP_URL: mail.url,
-    METRICS_TOKEN: 'a long token',
+    METRICS_TOKEN: 'a-long-token',
   };
   const file = join(checkout.folder, 'holdfast.env');
   const example = await readFile(file, 'utf8');

@@ -57,7 +57,7 @@ export const sentencesNotRun: readonly (readonly [RegExp, string])[] = [
   [/^npm run try-install$/, 'installs from the registry, some minutes; run before a release'],
   [/^npm run migration$/, 'fetches its tool from the registry; for a change of tables'],
   [/^npm run pictures$/, 'takes the pictures anew; for a change of pages'],
-  [/^docker compose up$/, 'a container engine'],
+  [/^docker (build|compose up( --build)?)$/, 'a container engine'],
   [/^helm install$/, 'a cluster'],
   [/^(gcloud firestore export|firebase emulators:export)$/, 'names where a file comes from'],
   [/^kill -9$/, 'names a signal'],
