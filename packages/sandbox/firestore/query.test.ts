@@ -61,9 +61,18 @@ describe('filters', () => {
     ['inequality leaves out null and absent fields', '!=', value.integer(1), 'nan two big text list map'],
     ['in takes any of several', 'in', value.array([value.integer(2), value.string('x')]), 'text two'],
     ['not-in leaves out null', 'not-in', value.array([value.integer(1), value.string('x')]), 'nan two big list map'],
+    ['null in a list is not found', 'in', value.array([value.null, value.string('x')]), 'text'],
+    ['NaN in a list is not found', 'in', value.array([value.double(Number.NaN), value.string('x')]), 'text'],
+    [
+      'NaN in a list leaves nothing out',
+      'not-in',
+      value.array([value.double(Number.NaN)]),
+      'nan one oneD two big text list map',
+    ],
     ['not-in with null finds nothing', 'not-in', value.array([value.null]), ''],
     ['array-contains looks at elements', 'contains', value.integer(1), 'list'],
-    ['array-contains-any too', 'contains-any', value.array([value.null, value.integer(9)]), 'list'],
+    ['array-contains-any too', 'contains-any', value.array([value.integer(1), value.integer(9)]), 'list'],
+    ['array-contains-any does not find null', 'contains-any', value.array([value.null, value.integer(9)]), ''],
     ['a whole map can be compared', '==', value.map(['inner', value.double(1)]), 'map'],
   ])('%s', async (_promise, op, operand, expected) => {
     expect(await ids('f', { where: where('v', op, operand) })).toBe(expected);
