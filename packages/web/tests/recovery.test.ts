@@ -95,6 +95,13 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await shop.documents.doc('bookings/seen').delete();
   });
 
+  /** What follows looks at the backups there are. */
+  async function untilDeleted(id: string): Promise<void> {
+    await dashboard.app.request('DELETE', `/api/v1/backups/${id}`, shop.as);
+    const read = () => dashboard.app.request('GET', `/api/v1/backups/${id}`, shop.as);
+    await expect.poll(async () => (await read()).status).toBe(404);
+  }
+
   test('a backup that cannot be read hides no version that others hold', async () => {
     const { page } = owner;
     await shop.documents.doc('bookings/kept').set({ status: 'first' });
@@ -107,7 +114,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/bookings/kept`);
     await page.getByText('1 backup could not be read.').waitFor();
     await page.getByRole('row').filter({ hasText: 'first' }).filter({ hasText: 'second' }).waitFor();
-    await dashboard.app.request('DELETE', `/api/v1/backups/${lost}`, shop.as);
+    await untilDeleted(lost);
   });
 
   test('a link into a backup that failed says so and leads to its reason', async () => {
@@ -125,20 +132,23 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
       await page.getByRole('link', { name: 'Open the backup' }).click();
       await page.waitForURL(`**/backups/${data.id}`);
     }
-    await dashboard.app.request('DELETE', `/api/v1/backups/${data.id}`, shop.as);
+    await untilDeleted(data.id);
     await page.goto(`/o/${shop.slug}/backups/${data.id}/compare`);
     await page.getByText('NOT_FOUND').waitFor();
   });
 
   test('a restore that the target refused claims no phase it did not see, and offers nothing to undo', async () => {
     const { page } = owner;
-    const { data } = (await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as)).body;
+    const body = { backupId: await shop.backUp() };
     shop.firestore.control.addFault({ method: 'BatchWrite', status: 'PERMISSION_DENIED' });
-    const body = { backupId: data[0].id };
-    const made = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
-    await goInside(page, shop.slug, `/restores/${made.body.data.id}`);
-    await page.getByText('The target refused our writes').waitFor();
-    shop.firestore.control.clearFaults();
+    try {
+      const made = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
+      expect(made.status, made.text).toBe(202);
+      await goInside(page, shop.slug, `/restores/${made.body.data.id}`);
+      await page.getByText('The target refused our writes').waitFor();
+    } finally {
+      shop.firestore.control.clearFaults();
+    }
     const phases = page.getByRole('listitem');
     await phases.filter({ hasText: /^InitializingThe target answers$/ }).waitFor();
     expect(await phases.getByText(/takes writes|are told/).count()).toBe(0);
