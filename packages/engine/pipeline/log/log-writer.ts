@@ -53,7 +53,8 @@ export interface LogWriterOptions {
   readonly nextSequence: number;
   /** The end of the last segment, when it lies before what was covered: the next one tells of the quiet since. */
   readonly quiet?: { readonly from: Instant; readonly through: Instant };
-  readonly lock?: NonNullable<PutOptions['lock']>;
+  /** Asked for each segment: a capture goes on for longer than any lock that began with it. */
+  readonly put?: () => PutOptions;
   readonly signal?: AbortSignal;
 }
 
@@ -108,14 +109,14 @@ export class LogWriter {
   }
 
   async #write(data: Uint8Array, stretch: LogStretch): Promise<LogSegment> {
-    const { store, codec, context, lock, signal } = this.#options;
+    const { store, codec, context, put, signal } = this.#options;
     const annex = encodeStretch(stretch);
     // Sealing may take the bytes away.
     const contents = contentsOf(data, context.database, stretch);
     const position = { content: segmentContent.log, range: 0, sequence: this.#sequence, annex };
     const { bytes, descriptor } = await codec.seal(data, position, context);
     const key = logSegmentKey(context.ownerId, stretch.coveredFrom, descriptor.id);
-    await store.put(key, bytes, { ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) });
+    await store.put(key, bytes, { ...put?.(), ...(signal ? { signal } : {}) });
     this.#sequence += 1;
     return { ...stretch, key, sequence: descriptor.sequence, ...contents, storedBytes: storedBytesOf(descriptor) };
   }

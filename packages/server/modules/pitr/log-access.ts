@@ -1,6 +1,8 @@
-import { type BlobStore, type KeyRing, LogReader, type SealContext } from '@holdfast/engine';
+import { isDeepStrictEqual } from 'node:util';
+import { type BlobStore, type KeyRing, LogReader, type PutOptions, type SealContext } from '@holdfast/engine';
+import { dayMs, later } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
-import { storageStore } from '../storage/index.ts';
+import { type DestinationRow, storageStore } from '../storage/index.ts';
 import type { PitrContext } from './context.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
 
@@ -8,7 +10,10 @@ export interface OpenedLog {
   readonly store: BlobStore;
   readonly seal: SealContext;
   readonly reader: LogReader;
-  readonly lock: { mode: 'governance' | 'compliance'; days: number } | null;
+  /** As it was when it was opened. */
+  readonly destination: DestinationRow;
+  /** How an object is put into it now. */
+  put(): PutOptions;
   close(): Promise<void>;
 }
 
@@ -30,7 +35,8 @@ export async function openLog(
     store,
     seal,
     reader: new LogReader(store, seal),
-    lock: destination.objectLock,
+    destination,
+    put: () => lockOf(destination, platform.clock.now()),
     close: () => store.close(),
   };
 }
@@ -77,4 +83,17 @@ export async function readerOf(context: PitrContext, row: LogRow, store: BlobSto
 
 async function sealOf(row: Pick<LogRow, 'logId' | 'database' | 'envelope'>, ring: KeyRing): Promise<SealContext> {
   return { ownerId: row.logId, dataKey: await ring.unwrap(row.logId, row.envelope), database: row.database };
+}
+
+/** Whether it would be opened as it was: another bucket, other credentials and another lock count for what is written next. */
+export function opensAsBefore(before: DestinationRow, now: DestinationRow | undefined): boolean {
+  const settings = ({ bucket, region, endpoint, forcePathStyle, credentials, objectLock }: DestinationRow) => [
+    [bucket, region, endpoint, forcePathStyle],
+    [credentials, objectLock],
+  ];
+  return now !== undefined && isDeepStrictEqual(settings(before), settings(now));
+}
+
+export function lockOf({ objectLock }: Pick<DestinationRow, 'objectLock'>, now: Date): PutOptions {
+  return objectLock ? { lock: { mode: objectLock.mode, retainUntil: later(now, objectLock.days * dayMs) } } : {};
 }

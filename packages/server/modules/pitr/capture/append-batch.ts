@@ -3,7 +3,9 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { minuteMs } from '../../../platform/durations.ts';
 import { Superseded } from '../../jobs/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
+import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
+import { opensAsBefore } from '../log-access.ts';
 import { changesCaptured } from '../pitr-events.ts';
 import { type Lease, type LogRow, type NewLog, pitrStore } from '../pitr-store.ts';
 import type { UntoldChanges } from '../tables.ts';
@@ -20,12 +22,14 @@ export interface Appender {
   readonly organizationId: string;
   readonly lease: Lease;
   readonly project: ProjectRow;
+  /** As it was when the log was opened. */
+  readonly destination: DestinationRow;
 }
 
 /** One transaction: the segment in the catalogue, the covered time, the event. Refused when the lease has a newer epoch. */
 export async function appendBatch(
   context: PitrContext,
-  { organizationId, lease, project }: Appender,
+  { organizationId, lease, project, destination }: Appender,
   batch: ChangeBatch,
   segment: LogSegment | null,
   reads: number,
@@ -38,6 +42,8 @@ export async function appendBatch(
       throw new NothingToCapture('the organization is deleted');
     if (!row || row.coveredThrough !== batch.coveredFrom)
       throw new Superseded('another worker captures this project now');
+    if (!opensAsBefore(destination, await storageStore.find(transaction, organizationId, destination.id)))
+      throw new Superseded('the destination has changed; the log is opened anew');
     const now = clock.now();
     if (segment) await pitrStore.insertSegment(transaction, row, segment, now);
     const untold = withSegment(row.untold, segment);

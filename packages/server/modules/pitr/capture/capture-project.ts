@@ -14,7 +14,7 @@ import {
   type View,
   wholeDatabase,
 } from '@holdfast/engine';
-import { dayMs, hourMs } from '../../../platform/durations.ts';
+import { hourMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { admitBackups } from '../../backups/index.ts';
 import { Superseded } from '../../jobs/index.ts';
@@ -58,7 +58,8 @@ export async function captureProject(
   try {
     // Before the source is asked: where it is gone for good, a new key must still open what was captured of it.
     await writeManifestOnce(context, found.row, log, signal);
-    await follow(context, { ...found, organizationId, lease }, log, { ending, signal });
+    const { destination } = log;
+    await follow(context, { ...found, organizationId, lease, destination }, log, { ending, signal });
   } finally {
     await log.close();
   }
@@ -90,7 +91,7 @@ async function follow(
       nextSequence: row.nextSequence,
       signal,
       ...(quietFrom < row.coveredThrough ? { quiet: { from: quietFrom, through: row.coveredThrough } } : {}),
-      ...(log.lock ? { lock: lockOf(context, log.lock) } : {}),
+      put: log.put,
     });
     const isBetweenMarks = await endsBetweenMarks(row, last, log, signal);
     for await (const batch of batchesOf(context, { row, isBetweenMarks, firestore, ending, signal })) {
@@ -228,9 +229,4 @@ async function* namesOf(view: View, signal: AbortSignal): AsyncGenerator<RecordB
     }
   }
   if (!builder.isEmpty) yield builder.take();
-}
-
-function lockOf(context: PitrContext, lock: NonNullable<OpenedLog['lock']>) {
-  const retainUntil = new Date(context.backups.platform.clock.now().getTime() + lock.days * dayMs);
-  return { mode: lock.mode, retainUntil };
 }

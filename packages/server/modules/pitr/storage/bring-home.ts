@@ -2,7 +2,6 @@ import { type BlobStore, logSegmentsPrefix } from '@holdfast/engine';
 import type { PitrContext } from '../context.ts';
 import { openLog, useOfLog } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
-import { lockOf } from './migrate-logs.ts';
 import { isOvertaken } from './orphan-logs.ts';
 
 /**
@@ -15,7 +14,7 @@ export async function bringHome(
   here: BlobStore,
   signal: AbortSignal,
 ): Promise<number> {
-  const { database, clock } = context.backups.platform;
+  const { database } = context.backups.platform;
   // Nobody removes it from there meanwhile.
   const release = await database.useLocks.hold([useOfLog(logId, storageDestinationId)]);
   try {
@@ -36,7 +35,7 @@ export async function bringHome(
         if (there.has(key) || !isWanted(key)) continue;
         const content = await here.get(key, { signal });
         if (!(await home.reader.isWhole(key, content))) continue;
-        await home.store.put(key, content, { ...lockOf({ objectLock: home.lock }, clock.now()), signal });
+        await home.store.put(key, content, { ...home.put(), signal });
         copied += 1;
       }
       return copied;

@@ -5,7 +5,6 @@ import { laterOf } from '../coverage.ts';
 import { type OpenedLog, openLogToRead } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { joinedSegments } from './joined-segments.ts';
-import { lockOf } from './migrate-logs.ts';
 
 export interface FoundLog {
   readonly manifest: OpenedLogManifest;
@@ -51,7 +50,7 @@ export async function joinLog(
 }
 
 async function copyInto(
-  { backups: { engine, platform } }: PitrContext,
+  { backups: { engine } }: PitrContext,
   log: OpenedLog,
   { reader }: OpenedLogManifest,
   segments: readonly LogSegment[],
@@ -62,7 +61,7 @@ async function copyInto(
     codec: engine.codec,
     context: log.seal,
     nextSequence: 0,
-    ...lockOf({ objectLock: log.lock }, platform.clock.now()),
+    put: log.put,
     signal,
   });
   const copies: LogSegment[] = [];

@@ -9,11 +9,11 @@ import {
   type PutOptions,
 } from '@holdfast/engine';
 import { isUnused } from '../../../platform/database/use-locks.ts';
-import { dayMs, later, minuteMs } from '../../../platform/durations.ts';
+import { later, minuteMs } from '../../../platform/durations.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
-import { readerOf, removalOfLog, useOfLog } from '../log-access.ts';
+import { lockOf, readerOf, removalOfLog, useOfLog } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Nobody captures while the last objects are copied; the lease is free again after this long in any case. */
@@ -143,8 +143,4 @@ async function contentOf(store: BlobStore, key: string, signal: AbortSignal): Pr
     if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
     throw error;
   });
-}
-
-export function lockOf({ objectLock }: Pick<DestinationRow, 'objectLock'>, now: Date): PutOptions {
-  return objectLock ? { lock: { mode: objectLock.mode, retainUntil: later(now, objectLock.days * dayMs) } } : {};
 }

@@ -1,11 +1,4 @@
-import {
-  type BlobStore,
-  instantFromDate,
-  LogWriter,
-  reconcile,
-  type SealContext,
-  wholeDatabase,
-} from '@holdfast/engine';
+import { instantFromDate, isEngineError, LogWriter, reconcile, wholeDatabase } from '@holdfast/engine';
 import { dayMs, hourMs, minuteMs } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { admitBackups, baseStore, warning } from '../../backups/index.ts';
@@ -13,7 +6,7 @@ import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { laterOf } from '../coverage.ts';
 import { requestBase } from '../enable-pitr.ts';
-import { openLog } from '../log-access.ts';
+import { type OpenedLog, openLog } from '../log-access.ts';
 import { openPast } from '../past/open-past.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { tellMassDeletion } from './mass-deletion.ts';
@@ -144,12 +137,13 @@ async function warnOfDifference(
 /** What was missed becomes part of the log, and the time since the last proof is a gap. */
 async function writeRepair(context: PitrContext, row: LogRow, { at, result }: Compared) {
   const { repair, differences, isTooMuch } = result;
-  return withLog(context, row, async (store, seal) => {
+  return withLog(context, row, async ({ store, seal, put }) => {
     const writer = new LogWriter({
       store,
       codec: context.backups.engine.codec,
       context: seal,
       nextSequence: row.nextSequence,
+      put,
     });
     const found = `A comparison with the database found ${isTooMuch ? 'too many' : differences} documents that the log had otherwise`;
     const since = row.lastReconciledAt === null ? row.startedFrom : instantFromDate(row.lastReconciledAt);
@@ -171,17 +165,20 @@ async function writeRepair(context: PitrContext, row: LogRow, { at, result }: Co
 }
 
 async function dropSegment(context: PitrContext, row: LogRow, key: string): Promise<void> {
-  await withLog(context, row, (store) => store.delete([key]));
+  await withLog(context, row, ({ store }) => store.delete([key])).catch((error: unknown) => {
+    // Under a lock it stays until that ends; it is in no catalogue, and a sweep removes it.
+    if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+  });
 }
 
 async function withLog<Result>(
   context: PitrContext,
   row: LogRow,
-  work: (store: BlobStore, seal: SealContext) => Promise<Result>,
+  work: (log: OpenedLog) => Promise<Result>,
 ): Promise<Result> {
   const log = await openLog(context, row);
   try {
-    return await work(log.store, log.seal);
+    return await work(log);
   } finally {
     await log.close();
   }
