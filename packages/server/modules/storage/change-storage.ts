@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
 import { madeBefore } from '../../platform/made-before.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
-import { invalid } from '../../platform/problem.ts';
+import { invalid, Problem } from '../../platform/problem.ts';
 import { requireRoom } from '../organizations/index.ts';
 import { storageCredentialsPurpose } from './access/open-store.ts';
 import { identifyPlace } from './access/places.ts';
@@ -11,6 +11,7 @@ import { checkStorage, emitStorageState, recordCheck } from './checks/check-stor
 import type { StorageContext } from './context.ts';
 import { destinationsRoom } from './destinations-room.ts';
 import { type DestinationRow, destinationEtag, type NewDestination, storageStore } from './storage-store.ts';
+import { taskStore } from './tasks/task-store.ts';
 
 type CreateRequest = BodyOf<Operations['createStorageDestination']>;
 type UpdateRequest = BodyOf<Operations['updateStorageDestination']>;
@@ -154,6 +155,7 @@ export async function updateStorage(
     const row = await storageStore.lock(transaction, organizationId, id);
     caller.requireMatch(destinationEtag(row));
     if (!request.credentials) requireSamePlace(row, change);
+    if (isElsewhere(row, change)) await requireNoTask(transaction, row);
     if (request.isDefault === true) await context.defaults.set(transaction, caller, id);
     if (request.isDefault === false && (await context.defaults.get(transaction, organizationId)) === id)
       await context.defaults.set(transaction, caller, null);
@@ -201,6 +203,15 @@ function changeOf(context: StorageContext, row: DestinationRow, request: UpdateR
 function requireSamePlace(row: DestinationRow, fields: Partial<NewDestination>): void {
   if (row.type !== 'local' && isElsewhere(row, fields))
     throw invalid('credentials', 'must be given again when endpoint, bucket or region change');
+}
+
+/** What a task has copied, read or counted lies in the place that it began with, and not in the one that its records would name. */
+async function requireNoTask(transaction: Transaction, { organizationId, id }: DestinationRow): Promise<void> {
+  const tasks = await taskStore.openOf(transaction, organizationId, id);
+  if (tasks.length === 0) return;
+  throw new Problem('RESOURCE_IN_USE', 'A task works on this destination; turn it elsewhere when that has ended.', {
+    details: { usedBy: tasks.slice(0, 100).map((task) => ({ type: 'storage_task', id: task.id })) },
+  });
 }
 
 function isElsewhere(row: DestinationRow, fields: Partial<NewDestination>): boolean {
