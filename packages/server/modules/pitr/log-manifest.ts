@@ -1,4 +1,4 @@
-import { wholeDatabase, writeLogManifest } from '@holdfast/engine';
+import { isEngineError, logManifestKey, wholeDatabase, writeLogManifest } from '@holdfast/engine';
 import { byOrganization } from '../../platform/by-organization.ts';
 import { keepKeysBeside } from '../backups/index.ts';
 import type { PitrContext } from './context.ts';
@@ -40,7 +40,27 @@ export async function writeManifestOnce(
   }
 }
 
-/** After a rotation of keys, of logs that nobody captures any more: those that are captured see to it themselves. */
+/**
+ * The same before something is captured: a bucket that locks what is put into it keeps the former manifest, which tells the same under
+ * the former key. Changes do not wait for the end of a lock, the manifest does.
+ */
+export async function writeManifestIfFree(
+  context: PitrContext,
+  row: LogRow,
+  log: OpenedLog,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await writeManifestOnce(context, row, log, signal);
+  } catch (error) {
+    const isKept = isEngineError(error, 'STORAGE_PERMISSION_DENIED');
+    if (!isKept || !(await log.store.head(logManifestKey(row.logId), { signal }))) throw error;
+    const { logId, projectId } = row;
+    context.backups.platform.log.warn({ err: error, projectId, logId }, 'a log keeps its former manifest for now');
+  }
+}
+
+/** After a rotation of keys, of logs that nobody captures any more, or that were refused it when a capture began. */
 export async function renewManifests(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, log } = context.backups.platform;
   const rows = await database.system((transaction) => pitrStore.withOldManifest(transaction, logsAtOnce));

@@ -305,12 +305,11 @@ export const pitrStore = {
     return new Set(rows.map(({ key }) => key));
   },
 
-  /** Logs that nobody captures and whose manifest has an older envelope; the transaction spans organizations. */
+  /** Logs whose manifest has an older envelope; the transaction spans organizations. */
   async withOldManifest({ orm }: Transaction, limit: number): Promise<LogRow[]> {
-    const isOld = and(eq(pitrLogs.enabled, false), eq(pitrLogs.manifestWritten, false));
     // Some of each organization in no order, so that those that cannot be renewed stand before no others for ever.
     const turn = sql`row_number() over (partition by ${pitrLogs.organizationId} order by random())`;
-    return orm.select().from(pitrLogs).where(isOld).orderBy(turn).limit(limit);
+    return orm.select().from(pitrLogs).where(eq(pitrLogs.manifestWritten, false)).orderBy(turn).limit(limit);
   },
 
   /** The manifest lies in its place with this envelope; the row that is returned says whether it is the one in use. */

@@ -21,7 +21,7 @@ import { Superseded } from '../../jobs/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
-import { writeManifestOnce } from '../log-manifest.ts';
+import { writeManifestIfFree } from '../log-manifest.ts';
 import { openPast } from '../past/open-past.ts';
 import { type Lease, type LogRow, pitrStore, type SegmentRow } from '../pitr-store.ts';
 import { ensureBaseOf } from '../upkeep/upkeep.ts';
@@ -57,7 +57,7 @@ export async function captureProject(
   const log = await openLog(context, found.row);
   try {
     // Before the source is asked: where it is gone for good, a new key must still open what was captured of it.
-    await writeManifestOnce(context, found.row, log, signal);
+    await writeManifestIfFree(context, found.row, log, signal);
     const { destination } = log;
     await follow(context, { ...found, organizationId, lease, destination }, log, { ending, signal });
   } finally {

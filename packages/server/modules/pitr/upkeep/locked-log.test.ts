@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLockingBucket } from '../../../testing/locking-bucket.ts';
-import { type CapturedBench, startCapturedBench } from '../../../testing/pitr-bench.ts';
+import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
 /** A log in a bucket of Google's that locks what is put into it. */
@@ -102,4 +102,27 @@ test('where the destination of a deleted log is removed before its lock has ende
   const told = () => bench.get(`/audit-logs?resourceId=${locking}&action=pitr.log_left`);
   await expect.poll(told).toMatchObject([{ details: { logId } }]);
   expect(objectsOf(logId).length).toBeGreaterThan(0);
+});
+
+test('a rotation of keys does not stop a capture whose manifest is under a lock; the manifest follows when that has ended', async () => {
+  const { owner, bench } = house;
+  const again = (await call('POST', '/storage-destinations', { ...bucket.place(5), name: 'Again', prefix: 'again' }))
+    .id;
+  expect((await house.ask('POST', '/enable', { storageDestinationId: again })).status).toBe(200);
+  const before = await house.capturedWith('before-rotation');
+  logId = (await owner.query('select log_id from pitr_logs')).rows[0].log_id;
+  const manifest = `again/logs/${logId}/manifest`;
+  const writtenAt = () => bucket.objectsIn(manifest)[0]?.[1].createdAtMs;
+  bucket.lock(manifest, new Date(Date.now() + 86_400_000));
+  const first = writtenAt();
+  await call('POST', '/organizations/current/encryption-key/rotate');
+  expect((await house.ask('POST', '/enable', {})).status).toBe(200);
+  const at = await house.capturedWith('after-rotation');
+  expect(await usersAt(bench, at)).toContain('users/after-rotation');
+  expect(await usersAt(bench, before)).not.toContain('users/after-rotation');
+  expect(writtenAt()).toBe(first);
+  bucket.lock(manifest, new Date(0));
+  await bench.app.tasks.runNow('pitr manifests');
+  expect(writtenAt()).toBeGreaterThan(first as number);
+  expect((await owner.query('select manifest_written as written from pitr_logs')).rows).toEqual([{ written: true }]);
 });
