@@ -44,7 +44,7 @@ export async function rotateMasterKey(config: Config): Promise<RotationReport> {
     const url = await openDatabase(config, keyring, log, ownDatabase);
     const database = connectDatabase({ url, poolSize: 4, log });
     lifecycle.onClose('database pool', () => database.close());
-    const resealed = await reseal(database, keyring, sealedColumns);
+    const resealed = await reseal(database, keyring, sealedColumns, jobDefinitions);
     const queue = new Queue({ url, jobs: jobDefinitions, log }, false);
     await queue.start();
     lifecycle.onClose('queue', () => queue.close(0));

@@ -6,6 +6,7 @@ import { queueRole } from './database/queue-grants.ts';
 import { daySeconds, hourSeconds, minuteMs, secondMs } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
+import type { Keyring } from './secrets/keyring.ts';
 import { sharingLooks } from './shared-looks.ts';
 import { StandingBack } from './standing-back.ts';
 import { inSpan } from './tracing.ts';
@@ -26,6 +27,8 @@ export interface JobSettings {
    * may be taken once by one organization, and are given back as those jobs end.
    */
   readonly perOrganizationMax?: number;
+  /** For jobs that carry something sealed: the same under the master key in use. */
+  reseal?(data: object, keyring: Keyring): object;
 }
 
 /** A kind of job, apart from the code that runs it: whoever enqueues need not know who works. */

@@ -66,7 +66,7 @@ export { noteStandstill } from './run/backup-turn-store.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
 export { lookForBackup } from './storage/prove-copy.ts';
-export { lookAfterLastTry, nextLook, purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
+export { lookAfterLastTry, nextLook, purgeObjectsHook, purgeObjectsJob, purging } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
 export { baseStore, hasBaseSql, type WholeBackup } from './summaries/base-store.ts';
 export { type MeasuredBackup, measuresStore } from './summaries/measures-store.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { daySeconds, hourSeconds } from '../../platform/durations.ts';
+import { hourSeconds } from '../../platform/durations.ts';
 import { defineJob } from '../../platform/queue.ts';
+import { purging } from '../backups/index.ts';
 import type { StoreOpener } from '../storage/index.ts';
 
 const ofProject = z.strictObject({ organizationId: z.string(), projectId: z.string() });
@@ -37,10 +38,7 @@ export const purgeLogsJob = defineJob({
     /** How often they have been looked for before. */
     kept: z.number().default(0),
   }),
-  retryLimit: 1000,
-  retryDelaySeconds: 10,
-  timeoutSeconds: daySeconds,
-  perOrganizationMax: 1,
+  ...purging,
 });
 export type PurgeLogs = z.infer<typeof purgeLogsJob.schema>;
 

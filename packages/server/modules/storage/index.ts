@@ -8,7 +8,7 @@ import { storageHandlers } from './routes.ts';
 import { runStorageTask } from './tasks/run-storage-task.job.ts';
 import { requeueTask } from './tasks/task-admission.ts';
 
-export { isWithoutCredentials, StoreOpener } from './access/open-store.ts';
+export { isWithoutCredentials, StoreOpener, withResealed } from './access/open-store.ts';
 export { recordUse } from './checks/check-storage.ts';
 export { defaultsWork } from './checks/recheck-storage.ts';
 export type { HeldBackup, OrphanObject, StorageDependents, TaskRun, UsedBy } from './context.ts';

@@ -1,9 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import type { Database, Transaction } from '../database/database.ts';
-import type { Keyring } from './keyring.ts';
+import type { JobSettings } from '../queue.ts';
+import { type Keyring, MissingMasterKey } from './keyring.ts';
 import type { SealedColumn } from './sealed-columns.ts';
 
 const rowsPerTransaction = 200;
+const jobsTable = 'pgboss.job';
 
 export interface ResealReport {
   /** Values sealed anew, by `table.column`. */
@@ -20,12 +23,15 @@ export async function reseal(
   database: Database,
   keyring: Keyring,
   columns: readonly SealedColumn[],
+  jobs: readonly JobSettings[] = [],
 ): Promise<ResealReport> {
   const resealed: Record<string, number> = {};
   for (const column of columns) {
     const count = await resealColumn(database, keyring, column);
     if (count > 0) resealed[`${column.table}.${column.column}`] = count;
   }
+  const count = await database.system((transaction) => resealJobs(transaction, keyring, jobs));
+  if (count > 0) resealed[`${jobsTable}.data`] = count;
   return { resealed, left: await database.system((transaction) => findStale(transaction, keyring)) };
 }
 
@@ -55,6 +61,35 @@ async function resealSome({ client }: Transaction, keyring: Keyring, sealed: Sea
     ]);
   }
   return rows.length;
+}
+
+/** What waits in the queue is all that is known of some things: a place from which a purged organization is still to be removed. */
+async function resealJobs({ client }: Transaction, keyring: Keyring, jobs: readonly JobSettings[]): Promise<number> {
+  let count = 0;
+  for (const { name, reseal } of jobs) {
+    if (!reseal) continue;
+    const { rows } = await client.query<{ id: string; data: object }>(
+      `select id, data from ${jobsTable} where name = $1 and state in ('created', 'retry', 'active') for update`,
+      [name],
+    );
+    for (const { id, data } of rows) {
+      const resealed = resealedUnlessLost(() => reseal(data, keyring));
+      if (!resealed || isDeepStrictEqual(resealed, data)) continue;
+      await client.query(`update ${jobsTable} set data = $3 where name = $1 and id = $2`, [name, id, resealed]);
+      count += 1;
+    }
+  }
+  return count;
+}
+
+/** Of a key that had gone before nothing is left to be kept. */
+function resealedUnlessLost<Data>(work: () => Data): Data | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof MissingMasterKey) return undefined;
+    throw error;
+  }
 }
 
 /** Looks through every column that can hold text, so that one nobody registered is found before its key is thrown away. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../../config.ts';
 import { describeRotation, rotateMasterKey } from '../../../rotate-master-key.ts';
 import { hasty } from '../../../testing/backup-bench.ts';
-import { foundOrganization, signUp } from '../../../testing/people.ts';
+import { asOwner, foundOrganization, signUp } from '../../../testing/people.ts';
 import { startTestApp, testMasterKey } from '../../../testing/test-app.ts';
 
 let s3: S3Sandbox;
@@ -121,6 +121,39 @@ test('the command brings a new master key beside the backups, and keeps the old 
   } finally {
     await app.close();
     for (const store of stores) await store.close();
+    await far.stop();
+  }
+});
+
+test('what is still to be removed of a purged organization goes under a new master key too', async () => {
+  const app = await startTestApp({ ...environment, MASTER_KEY: '' });
+  const far = await startS3Sandbox({ buckets: ['keys'] });
+  const jobs = (change: string) =>
+    asOwner(app.databaseUrl, async (client) => {
+      const kept = `where name like 'organization-%-remove' and state in ('created', 'retry') returning id`;
+      return (await client.query(`update pgboss.job set ${change} ${kept}`)).rows.length;
+    });
+  const objects = () => [...far.objects.bucket('keys').keys.entriesFrom('')].length;
+  try {
+    const owner = await signUp(app, 'purging@example.com');
+    const as = { token: owner.token, organizationId: await foundOrganization(app, owner) };
+    await app.request('POST', '/api/v1/storage-destinations', { ...as, body: bucketAt(far.endpoint) });
+    await expect.poll(objects).toBe(1);
+    far.faults.set({ errorRate: 1 });
+    const { name: confirmName } = (await app.request('GET', '/api/v1/organizations/current', as)).body.data;
+    const body = { confirmName, force: true };
+    await app.request('POST', '/api/v1/organizations/current/delete', { ...as, body });
+    await expect.poll(() => jobs(`start_after = now() + interval '1 day'`)).toBe(1);
+    await app.stop();
+    far.faults.clear();
+    const there = { DATABASE_URL: app.databaseUrl, HOLDFAST_DATA: app.folder };
+    const report = await rotateMasterKey(loadConfig({ ...environment, ...there, LOG_LEVEL: 'silent' }));
+    expect(describeRotation(report)).toContain('Nothing here needs the old key any more');
+    const after = await startTestApp({ ...environment, ...there, MASTER_KEY: '' });
+    await jobs('start_after = now()');
+    await expect.poll(objects).toBe(0).finally(after.stop);
+  } finally {
+    await app.close();
     await far.stop();
   }
 });

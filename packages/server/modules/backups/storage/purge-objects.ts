@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { dayMs, daySeconds, later, minuteMs } from '../../../platform/durations.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
-import { isWithoutCredentials, type StoreOpener, storageStore, taskStore } from '../../storage/index.ts';
+import { isWithoutCredentials, type StoreOpener, storageStore, taskStore, withResealed } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { areKeysNeeded } from '../keys/key-copies.ts';
 import { copyStore } from './copy-store.ts';
@@ -14,6 +14,15 @@ const keptMax = 28;
 const pauseDaysMax = 30;
 /** Long enough for whoever was writing when the organization went: the last call of a worker that has noticed ends by then. */
 const writersEndMs = 10 * minuteMs;
+
+/** How jobs are tried that carry all that is left of a destination. */
+export const purging = {
+  retryLimit: 1000,
+  retryDelaySeconds: 10,
+  timeoutSeconds: daySeconds,
+  perOrganizationMax: 1,
+  reseal: withResealed,
+};
 
 /**
  * Removes the objects of an organization that no longer exists. The job carries all it needs, because no row is left to
@@ -30,10 +39,7 @@ export const purgeObjectsJob = defineJob({
     /** How often it has been looked for before. */
     kept: z.number().default(0),
   }),
-  retryLimit: 1000,
-  retryDelaySeconds: 10,
-  timeoutSeconds: daySeconds,
-  perOrganizationMax: 1,
+  ...purging,
 });
 type PurgeObjects = z.infer<typeof purgeObjectsJob.schema>;
 
@@ -147,6 +153,9 @@ export function lookAfterLastTry(now: Date, job: RunningJob<{ kept: number }>): 
 async function lookAgain({ platform }: BackupsContext, left: PurgeObjects, startAfter: Date): Promise<void> {
   const { purgedOrganizationId: organizationId, kept } = left;
   await platform.database.system((transaction) =>
-    platform.queue.enqueue(transaction, purgeObjectsJob, { ...left, kept: kept + 1 }, { organizationId, startAfter }),
+    platform.queue.enqueue(transaction, purgeObjectsJob, withResealed({ ...left, kept: kept + 1 }, platform.keyring), {
+      organizationId,
+      startAfter,
+    }),
   );
 }

@@ -2,7 +2,7 @@ import { isEngineError, logPrefix } from '@holdfast/engine';
 import type { Queue, RunningJob } from '../../../platform/queue.ts';
 import { lookAfterLastTry, nextLook } from '../../backups/index.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
-import { isWithoutCredentials, storageStore, taskStore } from '../../storage/index.ts';
+import { isWithoutCredentials, storageStore, taskStore, withResealed } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type PurgeLogs, purgeLogsJob, removeLogJob } from '../jobs.ts';
 import { pitrStore } from '../pitr-store.ts';
@@ -79,6 +79,9 @@ async function purgeOnce(context: PitrContext, job: RunningJob<PurgeLogs>): Prom
 async function lookAgain({ backups: { platform } }: PitrContext, left: PurgeLogs, startAfter: Date): Promise<void> {
   const { purgedOrganizationId: organizationId, kept } = left;
   await platform.database.system((transaction) =>
-    platform.queue.enqueue(transaction, purgeLogsJob, { ...left, kept: kept + 1 }, { organizationId, startAfter }),
+    platform.queue.enqueue(transaction, purgeLogsJob, withResealed({ ...left, kept: kept + 1 }, platform.keyring), {
+      organizationId,
+      startAfter,
+    }),
   );
 }

@@ -35,6 +35,14 @@ export interface OpenOptions {
 
 export const storageCredentialsPurpose = (destinationId: string) => `storage_destinations.credentials:${destinationId}`;
 
+/** For jobs that carry a destination of which no row is left: with credentials under the master key in use. */
+export function withResealed<Data extends { destination: OpenableDestination }>(data: Data, keyring: Keyring): Data {
+  const { id, credentials } = data.destination;
+  if (credentials === null) return data;
+  const resealed = keyring.reseal(credentials, storageCredentialsPurpose(id));
+  return { ...data, destination: { ...data.destination, credentials: resealed } };
+}
+
 const regionDefault = 'us-east-1';
 /** Where somebody waits for the answer. */
 const awaitedCallTimeoutMs = 10_000;

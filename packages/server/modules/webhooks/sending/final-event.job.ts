@@ -11,6 +11,8 @@ import { post } from './post.ts';
 import { automaticAttempts } from './retry-policy.ts';
 import { wants } from './subscription.ts';
 
+const purpose = 'webhook final event';
+
 /**
  * The last event of an organization that is purged: its webhooks and its log go in the same transaction, so what is
  * still to be sent is sealed into a job of its own, which holds everything that the request needs.
@@ -21,9 +23,8 @@ export const finalEventJob = defineJob({
   retryLimit: 4,
   retryDelaySeconds: 60,
   timeoutSeconds: 90,
+  reseal: ({ sealed }: { sealed: string }, keyring) => ({ sealed: keyring.reseal(sealed, purpose) }),
 });
-
-const purpose = 'webhook final event';
 
 interface FinalEvent {
   event: { id: string; type: string; createdAt: string; payload: EventPayload };
