@@ -3,7 +3,7 @@ import type { HoldfastError } from './error.ts';
 import { HoldfastStream } from './streams.ts';
 
 test('a stream of events in which nothing is heard is one that broke; a comment is something, and a file may take its time', async () => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ now: Date.parse('2026-11-18T09:00:00Z') });
   try {
     let say: (text: string) => void = () => {};
     const streamOf = (type: string) => {
@@ -24,7 +24,8 @@ test('a stream of events in which nothing is heard is one that broke; a comment 
         );
       return told;
     };
-    const events = next(streamOf('text/event-stream'));
+    const heard = streamOf('text/event-stream');
+    const events = next(heard);
     for (let beats = 0; beats < 10; beats++) {
       say(': still there\n\n');
       await vi.advanceTimersByTimeAsync(15_000);
@@ -32,6 +33,7 @@ test('a stream of events in which nothing is heard is one that broke; a comment 
     expect(events).toEqual([]);
     await vi.advanceTimersByTimeAsync(30_000);
     expect(events).toEqual(['NETWORK_ERROR']);
+    expect(new Date(heard.lastHeardMs).toISOString()).toBe('2026-11-18T09:02:15.000Z');
     const lines = next(streamOf('application/x-ndjson'));
     await vi.advanceTimersByTimeAsync(600_000);
     say('{"n":1}\n');

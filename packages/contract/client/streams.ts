@@ -7,10 +7,16 @@ const silenceMsMax = 40_000;
 export class HoldfastStream<Item> implements AsyncIterable<Item> {
   readonly contentType: string;
   readonly #response: Response;
+  #lastHeardMs = Date.now();
 
   constructor(response: Response) {
     this.#response = response;
     this.contentType = (response.headers.get('content-type') ?? '').split(';')[0]!.trim();
+  }
+
+  /** When something came last, by the clock of this machine; that the service is still there counts too. */
+  get lastHeardMs(): number {
+    return this.#lastHeardMs;
   }
 
   /** The entries of a line-wise export or of server-sent events. */
@@ -33,6 +39,7 @@ export class HoldfastStream<Item> implements AsyncIterable<Item> {
       for (;;) {
         const { done, value } = await heardWithin(silenceMs, reader.read());
         if (done) return;
+        this.#lastHeardMs = Date.now();
         yield value;
       }
     } catch (cause) {

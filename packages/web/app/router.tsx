@@ -7,7 +7,9 @@ import {
   parseSearchWith,
   stringifySearchWith,
 } from '@tanstack/react-router';
+import { quietMs } from './components/states.tsx';
 import { late } from './late.tsx';
+import { PageOnItsWay } from './pages/page-on-its-way.tsx';
 import { PageProblem } from './pages/page-problem.tsx';
 
 const root = createRootRoute({ component: Outlet, errorComponent: PageProblem });
@@ -97,6 +99,9 @@ export const router = createRouter({
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,
   defaultErrorComponent: PageProblem,
+  defaultPendingComponent: PageOnItsWay,
+  defaultPendingMs: quietMs,
+  defaultPendingMinMs: 0,
   parseSearch: parseSearchWith((value) => value),
   stringifySearch: stringifySearchWith(String),
 });

@@ -65,6 +65,30 @@ describe.skipIf(!hasChromium)('an open page', () => {
     await page.goto(`/o/${shop.slug}`);
   });
 
+  test('goes when another is asked for, also while the file of that one is still on its way', async () => {
+    const { page, context } = owner;
+    await page.goto(`/o/${shop.slug}/projects`);
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await context.route('**/assets/webhooks-*.js', async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await page.getByRole('link', { name: 'Webhooks' }).first().click();
+    const content = page.getByRole('main');
+    await content.getByRole('status', { name: 'Loading' }).locator('.skeleton').first().waitFor();
+    expect(await content.getByRole('heading').count()).toBe(0);
+    expect(await page.title()).toBe('Loading · Holdfast');
+    await page.getByRole('status').getByText('Loading', { exact: true }).waitFor();
+    resolve();
+    const heading = content.getByRole('heading', { name: 'Webhooks', level: 1 });
+    await heading.waitFor();
+    await expect.poll(() => heading.evaluate((element) => element.matches(':focus'))).toBe(true);
+    expect(await page.getByRole('status').getByText('Loading', { exact: true }).count()).toBe(0);
+    await context.unrouteAll({ behavior: 'wait' });
+    await page.goto(`/o/${shop.slug}`);
+  });
+
   test('outlives a restart of the service, and follows the new one', async () => {
     const { page } = owner;
     // What has arrived once can be shown without the service.

@@ -10,7 +10,7 @@ import { t } from '../texts/index.ts';
 import { Button, LinkButton } from './button.tsx';
 import { CopyButton } from './copy.tsx';
 
-const quietMs = 300;
+export const quietMs = 300;
 
 /** True after a moment: what comes at once needs no placeholder. */
 function useSlow(isWaiting: boolean): boolean {
@@ -23,9 +23,9 @@ function useSlow(isWaiting: boolean): boolean {
   return isSlow;
 }
 
-/** The shape of the rows that are coming. */
-export function Skeleton({ rows = 6 }: { rows?: number }) {
-  const isSlow = useSlow(true);
+/** The shape of the rows that are coming; at once, where they have been waited for already. */
+export function Skeleton({ rows = 6, isLate = false }: { rows?: number; isLate?: boolean }) {
+  const isSlow = useSlow(true) || isLate;
   return (
     <div role="status" aria-label={t.common.loading} className="min-h-24">
       {isSlow &&

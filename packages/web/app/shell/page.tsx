@@ -48,10 +48,10 @@ export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions,
 }
 
 /** Until it is known what the page is about. */
-export function PageSkeleton() {
+export function PageSkeleton({ isLate = false }: { isLate?: boolean }) {
   return (
     <div className="mx-auto w-full max-w-[1440px] px-7 py-6 max-md:px-4 max-md:py-4">
-      <Skeleton />
+      <Skeleton isLate={isLate} />
     </div>
   );
 }
