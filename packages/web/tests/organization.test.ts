@@ -26,10 +26,15 @@ describe.skipIf(!hasChromium)('an organization', () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/schedules/new`);
     await page.getByRole('combobox', { name: 'How often' }).selectOption('hours 1');
+    for (const rule of ['Daily', 'Weekly', 'Monthly']) await page.getByLabel(`${rule} backups kept`).fill('0');
+    await page.getByText('With none of these, all are kept until they are deleted.').waitFor();
+    await page.getByLabel('Newest backups kept').fill('36');
+    await page.getByText(/^36 backups on /).waitFor();
     await page.getByRole('button', { name: 'Save schedule' }).click();
     await page.waitForURL('**/schedules/sch_*');
     const [schedule] = await get('/schedules');
     expect(schedule).toMatchObject({ cron: '0 * * * *', timezone: 'UTC', enabled: true });
+    expect(schedule.retentionPolicy).toEqual({ last: 36, daily: 0, weekly: 0, monthly: 0, yearly: 0 });
     const { clock } = dashboard.app;
     clock.advance(Date.parse(schedule.nextRunAt) - clock.now().getTime() + 1000);
     await expect.poll(async () => (await get(`/backups?scheduleId=${schedule.id}`))[0]?.status).toBe('completed');

@@ -21,17 +21,14 @@ const schedule: Schedule = {
 
 test('saving a schedule sends what somebody changed, so that what the sentence does not say stays', () => {
   const before = draftOf(schedule);
-  expect(changesOf(before, { ...before, name: 'Every night' }, schedule)).toEqual({ name: 'Every night' });
+  expect(changesOf(before, { ...before, name: 'Every night' })).toEqual({ name: 'Every night' });
   const keep = { ...before.keep, weekly: 4 };
-  expect(changesOf(before, { ...before, keep }, schedule)).toEqual({
+  expect(changesOf(before, { ...before, keep })).toEqual({
     retention: null,
     retentionPolicy: { last: 3, daily: 7, weekly: 4, monthly: 0, yearly: 0 },
   });
-  const nothing = { daily: 0, weekly: 0, monthly: 0, yearly: 0 };
-  expect(changesOf(before, { ...before, keep: nothing }, { ...schedule, retentionPolicy: null })).toEqual({
-    retention: null,
-    retentionPolicy: null,
-  });
+  const nothing = { last: 0, daily: 0, weekly: 0, monthly: 0, yearly: 0 };
+  expect(changesOf(before, { ...before, keep: nothing })).toEqual({ retention: null, retentionPolicy: null });
 });
 
 test('the next change of the clock is told where it moves a run', () => {
@@ -54,7 +51,7 @@ test('the next change of the clock is told where it moves a run', () => {
 test('a year ahead the days are kept that the rules of the service keep', () => {
   const today = Date.parse('2025-11-18T00:00:00Z');
   const kept = (cron: string, daily: number, weekly: number, monthly: number) =>
-    yearAhead({ cron, keep: { daily, weekly, monthly, yearly: 0 } }, today)?.map(
+    yearAhead({ cron, keep: { last: 0, daily, weekly, monthly, yearly: 0 } }, today)?.map(
       ({ dayMs, rules }) => `${new Date(dayMs).toISOString().slice(0, 10)} ${rules.join(' ')}`,
     );
   expect(kept('0 2 * * *', 3, 2, 2)).toEqual([
@@ -66,4 +63,14 @@ test('a year ahead the days are kept that the rules of the service keep', () => 
   ]);
   expect(kept('0 2 * * 0', 2, 0, 0)).toEqual(['2026-11-08 daily', '2026-11-15 daily']);
   expect(kept('0 2 1 * *', 7, 4, 12)).toBeUndefined();
+  const newest = yearAhead(
+    { cron: '0 */6 * * *', keep: { last: 10, daily: 4, weekly: 0, monthly: 0, yearly: 0 } },
+    today,
+  );
+  expect(newest?.map(({ rules, backups }) => `${backups} ${rules.join(' ')}`)).toEqual([
+    '1 daily',
+    '2 last daily',
+    '4 last daily',
+    '4 last daily',
+  ]);
 });

@@ -248,6 +248,12 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     expect(await runs.getByText(/^(Full|Increment)/).count()).toBe(0);
     // The steps begin anew at midnight: that is not every five hours.
     await page.getByText('Backs up Shop 0 */5 * * * in UTC.').waitFor();
+    await page.getByLabel('Newest backups kept').fill('9');
+    await page.getByText('In place of keeping each for 30 days.').waitFor();
+    await page.getByRole('button', { name: 'Save schedule' }).click();
+    await page.getByText('9 newest').waitFor();
+    const saved = (await request('GET', `/schedules/${id}`)).body.data;
+    expect([saved.retention, saved.retentionPolicy.last]).toEqual([null, 9]);
   });
 
   test('what is opened from the palette is what was typed, however fast', async () => {

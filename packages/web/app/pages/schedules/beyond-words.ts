@@ -3,16 +3,14 @@ import { t } from '../../texts/index.ts';
 
 /** What a schedule does beside what the sentence can say. */
 export function beyondWords(schedule: Schedule, placeOf: (destinationId: string) => string): string {
-  const { storageDestinationIds, excludeCollections, includeSubcollections, retention, retentionPolicy } = schedule;
+  const { storageDestinationIds, excludeCollections, includeSubcollections, retention } = schedule;
   const { beyond } = t.schedules;
   const further = storageDestinationIds.slice(1).map(placeOf);
-  const last = retentionPolicy?.last ?? 0;
   const parts = [
     further.length > 0 && beyond.also(further),
     excludeCollections.length > 0 && beyond.without(excludeCollections),
     !includeSubcollections && beyond.withoutSub,
     retention !== null && beyond.days(retention),
-    last > 0 && beyond.last(last),
   ];
   return parts.filter(Boolean).join(' ');
 }

@@ -1,6 +1,7 @@
 import type { BodyInput, Operations, Schedule } from '@holdfast/contract';
 import { lineOfNames, namesOfLine } from '../../format/names.ts';
 import { t } from '../../texts/index.ts';
+import { type Rule, rules } from './year-ahead.ts';
 
 /** What the sentence holds, before it is saved. */
 export interface Draft {
@@ -12,7 +13,9 @@ export interface Draft {
   readonly fullEvery: number;
   readonly collections: string;
   readonly storageDestinationId: string;
-  readonly keep: Readonly<Record<'daily' | 'weekly' | 'monthly' | 'yearly', number>>;
+  readonly keep: Readonly<Record<Rule, number>>;
+  /** Of a schedule that keeps by days, which only the command line and the API set; what is kept by number takes their place. */
+  readonly days: number | null;
   readonly catchUp: 'latest' | 'skip';
   readonly drillEvery: number | null;
 }
@@ -30,7 +33,8 @@ export function usualDraft(projectId: string, timezone: string): Draft {
     fullEvery: 7,
     collections: '',
     storageDestinationId: '',
-    keep: { daily: 7, weekly: 4, monthly: 12, yearly: 0 },
+    keep: { last: 0, daily: 7, weekly: 4, monthly: 12, yearly: 0 },
+    days: null,
     catchUp: 'latest',
     drillEvery: null,
   };
@@ -46,31 +50,21 @@ export function draftOf(schedule: Schedule): Draft {
     fullEvery: schedule.type === 'full' ? 1 : (schedule.fullEvery ?? 7),
     collections: schedule.collections[0] === '*' ? '' : lineOfNames(schedule.collections),
     storageDestinationId: schedule.storageDestinationId ?? '',
-    keep: {
-      daily: policy?.daily ?? 0,
-      weekly: policy?.weekly ?? 0,
-      monthly: policy?.monthly ?? 0,
-      yearly: policy?.yearly ?? 0,
-    },
+    keep: Object.fromEntries(rules.map((rule) => [rule, policy?.[rule] ?? 0])) as Draft['keep'],
+    days: schedule.retention,
     catchUp: schedule.catchUp,
     drillEvery: schedule.drillEvery,
   };
 }
 
 /**
- * What somebody changed, and nothing else: a schedule has more than the sentence says (further destinations, the last so many
- * backups, a retention in days), which a new name must not take away.
+ * What somebody changed, and nothing else: a schedule has more than the sentence says (further destinations, a retention in
+ * days), which a new name must not take away.
  */
-export function changesOf(
-  before: Draft,
-  draft: Draft,
-  { retentionPolicy }: Schedule,
-): BodyInput<Operations['updateSchedule']> {
-  const { projectId: _, fullEvery = null, storageDestinationId = null, type, ...whole } = requestOf(draft);
+export function changesOf(before: Draft, draft: Draft): BodyInput<Operations['updateSchedule']> {
+  const { fullEvery = null, storageDestinationId = null, retentionPolicy = null, type, ...whole } = requestOf(draft);
   const changed = (name: keyof Draft, body: BodyInput<Operations['updateSchedule']>) =>
     JSON.stringify(before[name]) === JSON.stringify(draft[name]) ? {} : body;
-  const policy = { ...retentionPolicy, ...draft.keep };
-  const keepsSome = Object.values(policy).some((count = 0) => count > 0);
   return {
     ...changed('name', { name: whole.name }),
     ...changed('cron', { cron: whole.cron }),
@@ -78,15 +72,16 @@ export function changesOf(
     ...changed('fullEvery', { type, fullEvery }),
     ...changed('collections', { collections: whole.collections }),
     ...changed('storageDestinationId', { storageDestinationId }),
-    ...changed('keep', { retentionPolicy: keepsSome ? policy : null, retention: null }),
+    ...changed('keep', { retentionPolicy, retention: null }),
     ...changed('catchUp', { catchUp: draft.catchUp }),
     ...changed('drillEvery', { drillEvery: draft.drillEvery }),
   };
 }
 
+export const keepsSome = ({ keep }: Draft): boolean => Object.values(keep).some((count) => count > 0);
+
 export function requestOf(draft: Draft): BodyInput<Operations['createSchedule']> {
   const names = namesOfLine(draft.collections);
-  const keepsSome = Object.values(draft.keep).some((count) => count > 0);
   return {
     name: draft.name,
     projectId: draft.projectId,
@@ -96,7 +91,7 @@ export function requestOf(draft: Draft): BodyInput<Operations['createSchedule']>
     ...(draft.fullEvery === 1 ? {} : { fullEvery: draft.fullEvery }),
     collections: names.length > 0 ? names : ['*'],
     ...(draft.storageDestinationId ? { storageDestinationId: draft.storageDestinationId } : {}),
-    ...(keepsSome ? { retentionPolicy: { ...draft.keep } } : {}),
+    ...(keepsSome(draft) ? { retentionPolicy: { ...draft.keep } } : {}),
     catchUp: draft.catchUp,
     ...(draft.drillEvery === null ? {} : { drillEvery: draft.drillEvery }),
   };

@@ -6,7 +6,7 @@ import { formatBytes } from '../../format/numbers.ts';
 import { inputDate } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import type { Draft } from './draft.ts';
-import { yearAhead } from './year-ahead.ts';
+import { countOf, yearAhead } from './year-ahead.ts';
 
 const looked = 50;
 
@@ -27,9 +27,9 @@ export function Growth({ draft }: { draft: Draft }) {
   const days = yearAhead(draft, Date.parse(`${inputDate(now, draft.timezone)}T00:00:00Z`));
   if (!days || days.length === 0 || full === null || draft.collections.trim() !== '') return null;
   if (draft.fullEvery > 1 && increment === null) return null;
-  const daily = days.filter(({ rules }) => rules.includes('daily')).length;
-  const fullsOfDaily = draft.fullEvery === 1 ? daily : Math.min(daily, Math.ceil(daily / draft.fullEvery) + 1);
-  const bytes = (days.length - daily + fullsOfDaily) * full + (daily - fullsOfDaily) * (increment ?? 0);
+  const inRow = countOf(days.filter(({ rules }) => rules.includes('daily') || rules.includes('last')));
+  const fullsInRow = draft.fullEvery === 1 ? inRow : Math.min(inRow, Math.ceil(inRow / draft.fullEvery) + 1);
+  const bytes = (countOf(days) - inRow + fullsInRow) * full + (inRow - fullsInRow) * (increment ?? 0);
   return (
     <div className="flex gap-2 px-1 text-table">
       <HardDrive size={16} aria-hidden className="mt-0.5 shrink-0 text-held" />

@@ -42,17 +42,17 @@ export function ScheduleHead({ schedule }: { schedule: Schedule }) {
 }
 
 export function keptWords({ retention, retentionPolicy }: Schedule): string {
-  const { head, rules } = t.schedules;
-  const { last = 0, ...counts } = retentionPolicy ?? {};
-  const parts = [
-    last > 0 && head.last(last),
-    ...Object.entries(rules).map(([rule, word]) => {
-      const count = counts[rule as keyof typeof rules] ?? 0;
-      return count > 0 && `${count} ${word}`;
-    }),
-    retention !== null && head.days(retention),
-  ];
-  return parts.filter(Boolean).join(', ') || head.all;
+  const { head } = t.schedules;
+  if (retention !== null) return head.days(retention);
+  return keptCounts(retentionPolicy ?? {}) || head.all;
+}
+
+export function keptCounts(policy: NonNullable<Schedule['retentionPolicy']>): string {
+  return Object.entries(t.schedules.rules)
+    .map(([rule, word]) => ({ word, count: policy[rule as keyof typeof policy] ?? 0 }))
+    .filter(({ count }) => count > 0)
+    .map(({ word, count }) => `${count} ${word}`)
+    .join(', ');
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {

@@ -54,7 +54,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
   const submit = () => {
     setSent(draft);
     save.mutate(
-      { params, body: changesOf(saved, draft, schedule) },
+      { params, body: changesOf(saved, draft) },
       {
         onSuccess: (answer) => {
           keep(draftOf(answer));

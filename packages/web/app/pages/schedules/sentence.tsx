@@ -3,7 +3,7 @@ import { useAll } from '../../api/calls.ts';
 import { NamedOptions, useFocusOnError } from '../../components/field.tsx';
 import { cronOf, type Rhythm, rhythmOf } from '../../format/cron.ts';
 import { t } from '../../texts/index.ts';
-import type { Draft } from './draft.ts';
+import { type Draft, keepsSome } from './draft.ts';
 import { rhythmWords } from './rhythm-words.ts';
 import { useNextRuns } from './use-next-runs.ts';
 
@@ -96,7 +96,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
       </Row>
       <Row>
         {words.sentence.keep}
-        {(['daily', 'weekly', 'monthly', 'yearly'] as const).map((rule) => (
+        {(['last', 'daily', 'weekly', 'monthly', 'yearly'] as const).map((rule) => (
           <span key={rule} className="inline-flex items-center gap-2">
             <Input
               label={words.fields[rule]}
@@ -110,6 +110,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
             {words.sentence[rule]}
           </span>
         ))}
+        <KeptInstead draft={draft} />
       </Row>
       <Row>
         {words.sentence.outage}
@@ -215,6 +216,13 @@ function InWords({ draft }: { draft: Draft }) {
       {time ? `${words.sentence.at} ${time}, ${days}` : said.charAt(0).toLowerCase() + said.slice(1)}
     </span>
   );
+}
+
+/** What the numbers alone do not say. */
+function KeptInstead({ draft }: { draft: Draft }) {
+  const { days } = draft;
+  const text = keepsSome(draft) ? days !== null && words.insteadOfDays(days) : days === null && words.keepsAll;
+  return text && <p className="w-full text-ink3 text-table">{text}</p>;
 }
 
 function Fault({ of }: { of: string | undefined }) {

@@ -5,8 +5,9 @@ import { TableToggle } from '../../components/table-toggle.tsx';
 import { useNow } from '../../components/time.tsx';
 import { formatDay, formatMonth, inputDate } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
-import type { Draft } from './draft.ts';
-import { type KeptDay, type Rule, rules, yearAhead } from './year-ahead.ts';
+import { type Draft, keepsSome } from './draft.ts';
+import { keptCounts } from './schedule-head.tsx';
+import { countOf, type KeptDay, type Rule, rules, yearAhead } from './year-ahead.ts';
 
 const words = t.schedules;
 /** A day that several rules keep stands once, with the rule of the shortest time. */
@@ -18,14 +19,13 @@ export function YearPanel({ draft }: { draft: Draft }) {
   const [asTable, setAsTable] = useState(false);
   const todayMs = Date.parse(`${inputDate(now, draft.timezone)}T00:00:00Z`);
   const days = yearAhead(draft, todayMs);
-  const { keep } = draft;
-  if (rules.every((rule) => keep[rule] === 0)) return null;
-  const label = words.yearLabel(keep.daily, keep.weekly, keep.monthly, keep.yearly);
+  if (!keepsSome(draft)) return null;
+  const label = words.yearLabel(keptCounts(draft.keep));
   const newest = days?.at(-1);
   return (
     <Panel title={words.yearTitle} aside={days && <TableToggle asTable={asTable} onChange={setAsTable} />}>
       <p className="text-table text-ink2">
-        {days && newest ? words.yearCount(days.length, formatDay(newest.dayMs, 'UTC', now)) : label}
+        {days && newest ? words.yearCount(countOf(days), formatDay(newest.dayMs, 'UTC', now)) : label}
       </p>
       {days && asTable && <DaysTable days={days} now={now} />}
       {days && !asTable && <Picture days={days} now={now} label={label} isFull={draft.fullEvery === 1} />}
@@ -56,12 +56,14 @@ function Picture({ days, now, label, isFull }: DaysProps & { label: string; isFu
       {parts.map(({ rule, marks }) => (
         <div key={rule} className="min-w-16" style={{ flexGrow: Math.min(marksMax, marks.length) }}>
           <p className="truncate border-control border-x border-t pt-1 text-center text-meta font-medium">
-            {marks.length} {words.rules[rule]}
+            {countOf(marks)} {words.rules[rule]}
           </p>
           <div className="mt-3 flex border-line border-t">
             {marks.slice(-marksMax).map((day, index, shown) => (
               <span key={day.dayMs} className="-mt-2 flex min-w-0 flex-1 flex-col items-center gap-1">
-                <span className={`h-4 rounded-[2px] bg-held ${rule === 'daily' && !isFull ? 'w-0.5' : 'w-1.5'}`} />
+                <span
+                  className={`h-4 rounded-[2px] bg-held ${(rule === 'daily' || rule === 'last') && !isFull ? 'w-0.5' : 'w-1.5'}`}
+                />
                 <span
                   className={`whitespace-nowrap text-meta text-ink3 ${shown.length > 14 ? 'invisible' : ''} ${index > 0 && index < shown.length - 1 ? 'max-lg:invisible' : 'max-sm:invisible'}`}
                 >
@@ -80,7 +82,7 @@ function Picture({ days, now, label, isFull }: DaysProps & { label: string; isFu
 function dayLabel(day: number, rule: Rule, index: number, now: number): string {
   if (rule === 'yearly') return String(new Date(day).getUTCFullYear());
   const text = formatDay(day, 'UTC', now).replace(/ \d{4}$/, '');
-  return rule === 'daily' && index > 0 ? (text.split(' ')[0] ?? text) : text;
+  return (rule === 'daily' || rule === 'last') && index > 0 ? (text.split(' ')[0] ?? text) : text;
 }
 
 function DaysTable({ days, now }: DaysProps) {
@@ -102,7 +104,7 @@ function DaysTable({ days, now }: DaysProps) {
               <td>
                 {[...day.rules]
                   .reverse()
-                  .map((rule) => words.keepers[rule])
+                  .map((rule) => (rule === 'last' ? words.ofTheNewest(day.backups) : words.keepers[rule]))
                   .join(', ')}
               </td>
             </tr>
