@@ -1,5 +1,7 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { holdfast, shop, useService } from './testing.ts';
+import { app, backUp, holdfast, shop, useService } from './testing.ts';
 
 useService();
 
@@ -32,6 +34,38 @@ test('schedules are added, shown, changed, run, paused and deleted from the comm
   expect(await holdfast('schedule', 'show', 'Nobody')).toMatchObject({ code: 5 });
   expect((await holdfast('schedule', 'delete', 'Nightly', '--yes')).code).toBe(0);
   expect((await holdfast('schedule', 'list')).out).toBe('There are none.\n');
+});
+
+test('a project is changed, and what froze its retention is told until somebody lets it go on', async () => {
+  const changes = ['--max-reads', '5000', '--read-rate-limit', '900', '--auth-users', '--no-ramp-up'];
+  const changed = await holdfast('project', 'update', 'Shop', '--name', 'Store', ...changes, '--json');
+  expect(changed.json, changed.error).toMatchObject({
+    name: 'Store',
+    settings: { maxReadsPerBackup: 5000, readRateLimit: 900, includeAuthUsers: true, writeRampUp: false },
+  });
+  const back = ['--no-max-reads', '--no-read-rate-limit', '--no-auth-users', '--ramp-up', '--timeout-minutes', '45'];
+  expect((await holdfast('project', 'update', 'Store', '--name', 'Shop', ...back)).out).toMatch(/Timeout +45 minutes/);
+  expect((await holdfast('project', 'show', 'Shop', '--json')).json).toMatchObject({
+    name: 'Shop',
+    settings: { maxReadsPerBackup: null, readRateLimit: null, includeAuthUsers: false, writeRampUp: true },
+  });
+  expect(await holdfast('project', 'update', 'Shop')).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('what to change'),
+  });
+
+  expect((await holdfast('retention', 'unfreeze', 'Shop', '--yes')).error).toMatch(/^INVALID_STATE: /);
+  const id = await backUp();
+  const segments = join(app.folder, 'storage', shop.organizationId, 'backups', id, 'segments');
+  const [segment] = await readdir(segments);
+  await writeFile(join(segments, segment!), 'not what was written');
+  expect((await holdfast('backup', 'verify', id, '--wait')).code).toBe(3);
+  expect((await holdfast('project', 'show', 'Shop')).out).toMatch(
+    /Retention +frozen since \S+: verification_failed|Retention +frozen since \S+: A verification/,
+  );
+  expect(await holdfast('retention', 'unfreeze', 'Shop')).toMatchObject({ code: 2 });
+  expect((await holdfast('retention', 'unfreeze', 'Shop', '--yes')).out).toBe('Retention of Shop goes on.\n');
+  expect((await holdfast('project', 'show', 'Shop')).out).not.toContain('frozen');
 });
 
 test('an expression is told in words and wall-clock times, and a wrong one with its fault', async () => {

@@ -54,6 +54,8 @@ const endings: readonly [RegExp, readonly number[]][] = [
   [/(backup|pitr) diff/, [0, 8]],
   // Nobody listens there, and the command says so.
   [/webhook test/, [6]],
+  // Nothing is frozen, and the command says so.
+  [/retention unfreeze/, [10]],
 ];
 
 /** Into the default destination, whose locks keep it, or into another. */

@@ -1,12 +1,15 @@
 import type { Command } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
+import { printJson, printLine } from '../output.ts';
 import { pageSize, printList } from './lists.ts';
-import { groupCommand, type ListOptions, listCommand } from './options.ts';
-import { scheduleIdOf } from './references.ts';
+import { groupCommand, type ListOptions, listCommand, type ServiceOptions, serviceCommand } from './options.ts';
+import { projectArgument } from './project/show.ts';
+import { projectIdOf, scheduleIdOf } from './references.ts';
 import { scheduleArgument } from './schedule/show.ts';
 import { withService } from './session.ts';
 
 export function retentionCommand(): Command {
-  return groupCommand('retention', 'what is kept and what goes', [previewCommand()]);
+  return groupCommand('retention', 'what is kept and what goes', [previewCommand(), unfreezeCommand()]);
 }
 
 function previewCommand(): Command {
@@ -28,6 +31,26 @@ function previewCommand(): Command {
               entry.removedAt ?? '',
             ],
           });
+        }),
+    );
+}
+
+function unfreezeCommand(): Command {
+  return withYes(
+    serviceCommand('unfreeze', 'let retention of a project go on after an anomaly, when you have had a look'),
+  )
+    .argument(...projectArgument)
+    .action(
+      async (reference: string, options: ServiceOptions & ConfirmOptions) =>
+        await withService(options, async ({ client }) => {
+          const params = { projectId: await projectIdOf(client, reference) };
+          await confirm(
+            `Let retention of ${reference} go on? What its rules no longer keep goes within minutes.`,
+            options,
+          );
+          const project = await client.unfreezeRetention({ params });
+          if (options.json) printJson(project);
+          else printLine(`Retention of ${project.name} goes on.`);
         }),
     );
 }

@@ -1,6 +1,5 @@
-import type { HoldfastStream } from '@holdfast/contract/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { follow } from '../app/api/live.ts';
+import { follow } from '../app/api/follow.ts';
 
 const startMs = Date.parse('2026-11-18T09:00:00Z');
 const clockOf = (ms: number | null) => ms && new Date(ms).toISOString().slice(11, 19);
@@ -33,19 +32,21 @@ const refuse = () => Promise.reject(new Error('refused'));
 
 beforeEach(() => {
   vi.useFakeTimers({ now: startMs });
-  vi.stubGlobal('document', { visibilityState: 'visible', addEventListener() {}, removeEventListener() {} });
   [told, stop] = [[], new AbortController()];
 });
 afterEach(() => {
   stop.abort();
-  vi.unstubAllGlobals();
   vi.useRealTimers();
 });
 
 function begin(stream: QuietStream): void {
   open = async () => stream;
-  const live = { open: () => open() as Promise<HoldfastStream<never>>, onItem: () => true };
-  void follow(stop.signal, { current: live }, (since) => told.push(since));
+  const sight = {
+    untilSeen: () => Promise.resolve(),
+    untilHidden: (signal: AbortSignal) => ({ signal, end: () => undefined }),
+  };
+  const live = { open: () => open(), onItem: () => true };
+  void follow(stop.signal, { current: live }, (since) => told.push(since), sight);
 }
 
 test('a break is told after ten seconds, and since when: since the service was heard last, not since something changed', async () => {

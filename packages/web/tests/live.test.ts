@@ -81,9 +81,7 @@ describe.skipIf(!hasChromium)('an open page', () => {
     expect(await page.title()).toBe('Loading · Holdfast');
     await page.getByRole('status').getByText('Loading', { exact: true }).waitFor();
     resolve();
-    const heading = content.getByRole('heading', { name: 'Webhooks', level: 1 });
-    await heading.waitFor();
-    await expect.poll(() => heading.evaluate((element) => element.matches(':focus'))).toBe(true);
+    await content.locator('h1:focus', { hasText: 'Webhooks' }).waitFor();
     expect(await page.getByRole('status').getByText('Loading', { exact: true }).count()).toBe(0);
     await context.unrouteAll({ behavior: 'wait' });
     await page.goto(`/o/${shop.slug}`);

@@ -7,12 +7,14 @@ import { listCommand } from './list.ts';
 import { reconnectCommand } from './reconnect.ts';
 import { removeCommand } from './remove.ts';
 import { showCommand } from './show.ts';
+import { updateCommand } from './update.ts';
 
 export function projectCommand(): Command {
   const commands = [
     listCommand,
     addCommand,
     showCommand,
+    updateCommand,
     removeCommand,
     reconnectCommand,
     collectionsCommand,

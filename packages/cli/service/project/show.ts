@@ -27,7 +27,7 @@ export function showProject(project: Project, { json }: ServiceOptions): void {
     printJson(project);
     return;
   }
-  const { connection, settings, statistics } = project;
+  const { connection, settings, statistics, retentionFrozen } = project;
   printRecord({
     Id: project.id,
     Name: project.name,
@@ -40,6 +40,9 @@ export function showProject(project: Project, { json }: ServiceOptions): void {
     Timeout: `${settings.backupTimeoutMinutes} minutes`,
     'Read limit': settings.readRateLimit === null ? null : `${formatCount(settings.readRateLimit)} per second`,
     'Read budget': settings.maxReadsPerBackup === null ? null : formatCount(settings.maxReadsPerBackup),
+    'Write ramp-up': settings.writeRampUp ? null : 'off',
+    Accounts: settings.includeAuthUsers ? 'backed up' : null,
+    Retention: retentionFrozen === null ? null : `frozen since ${retentionFrozen.since}: ${retentionFrozen.reason}`,
     Backups: formatCount(statistics.backupCount),
     Stored: formatBytes(statistics.storageUsed),
     Documents: statistics.documentCount === null ? null : formatCount(statistics.documentCount),
