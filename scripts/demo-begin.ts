@@ -9,7 +9,7 @@ export const config = loadConfig({
   PORT: process.env.PORT ?? (once ? '0' : '8787'),
   ALLOW_EMULATOR_SOURCES: 'true',
   ALLOW_LOCAL_STORAGE: 'true',
-  LOG_LEVEL: process.env.LOG_LEVEL ?? 'error',
+  LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
   LOCAL_SIGN_IN: 'true',
   // So that nobody waits ten seconds for the end of a segment.
   PITR_SEGMENT_SECONDS: process.env.PITR_SEGMENT_SECONDS ?? '1',

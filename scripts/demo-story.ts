@@ -71,6 +71,13 @@ async function main(): Promise<void> {
   const client = await signIn(app, await app.newSignInLink());
   const link = await app.newSignInLink();
   if (link) console.log(`Sign in: ${link}`);
+  console.log(
+    `A second person: invite them on the Team page, and the link of the invitation is printed here. ${
+      config.OIDC_ISSUER === undefined
+        ? 'To sign in they need an identity provider, which the demo takes from OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET (docs/identity.md).'
+        : ''
+    }`.trimEnd(),
+  );
   if (days === 0) void furnishLater(client, firestore);
   await endOnSignal();
   await app.close();

@@ -121,7 +121,7 @@ type Sender = (mail: Mail) => Promise<'sent' | 'later' | 'never'>;
 /** A fresh installation has no mail server; whoever runs it reads the log. */
 function logSender(log: Logger): Sender {
   return async ({ to, subject, link }) => {
-    log.info({ to, subject, link }, 'SMTP_URL is not set, so this mail was not sent; hand its link on yourself');
+    log.warn({ to, subject, link }, 'SMTP_URL is not set, so this mail was not sent; hand its link on yourself');
     return 'sent';
   };
 }
