@@ -85,6 +85,9 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
     await call('PATCH', `/storage-destinations/${shop.destinationId}`, { name });
     const schedule = await call('POST', '/schedules', { projectId: shop.projectId, name, cron: '0 3 * * *' });
     await call('POST', `/projects/${shop.projectId}/pitr/enable`, {});
+    // One that runs is shown above the others, with its project and its storage.
+    shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 60_000 });
+    const running = await call('POST', '/backups', { projectId: shop.projectId });
     await page.setViewportSize(phone);
     const found: string[] = [];
     await page.goto(`/o/${shop.slug}/nothing`);
@@ -101,6 +104,7 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
       `/projects/${shop.projectId}`,
       '/backups',
       `/backups/${backupId}`,
+      `/backups/${running.id}`,
       `/schedules/${schedule.id}`,
       `/storage/${shop.destinationId}`,
       `/projects/${shop.projectId}/time`,
@@ -114,6 +118,8 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
       if (wide > 0) found.push(`${path} is wider by ${wide}`);
     }
     expect(found).toEqual([]);
+    shop.firestore.control.clearFaults();
+    await call('POST', `/backups/${running.id}/cancel`, {});
     // What is chosen can be read, too.
     for (const [path, select] of [
       ['/backups', 'select[data-filter]'],

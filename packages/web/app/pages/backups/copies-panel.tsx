@@ -24,7 +24,7 @@ export function CopiesPanel({ backup }: { backup: Backup }) {
               key={copy.storageDestinationId}
               className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2 text-table last:border-b-0"
             >
-              <TextLink to={paths.destination(copy.storageDestinationId)}>
+              <TextLink to={paths.destination(copy.storageDestinationId)} className="min-w-0 wrap-anywhere">
                 {destinations.find(({ id }) => id === copy.storageDestinationId)?.name ?? copy.storageDestinationId}
               </TextLink>
               {isOfBackup ? (

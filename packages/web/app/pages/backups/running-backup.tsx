@@ -42,7 +42,7 @@ export function RunningBackup({ backup, projectName, isFollowed = true }: Runnin
             {isWaiting ? t.backups.waiting : t.backups.running(percent)}
           </span>
           <span className="font-medium">{typeName(backup)}</span>
-          <span className="text-ink2">
+          <span className="min-w-0 wrap-anywhere text-ink2">
             {projectName} · {t.backups.triggers[backup.trigger]}, <Time at={backup.createdAt} as="clock" />
           </span>
           <span className="ml-auto text-ink2">
