@@ -126,3 +126,29 @@ test('a rotation of keys does not stop a capture whose manifest is under a lock;
   expect(writtenAt()).toBeGreaterThan(first as number);
   expect((await owner.query('select manifest_written as written from pitr_logs')).rows).toEqual([{ written: true }]);
 });
+
+test('a new base is made before the lock of the one before has ended, however little is captured', async () => {
+  const { owner, bench } = house;
+  const [{ id }] = (await bench.get('/storage-destinations')).filter(({ name }: { name: string }) => name === 'Again');
+  await call('PATCH', `/storage-destinations/${id}`, { objectLock: { mode: 'governance', days: 1 } });
+  expect((await house.ask('POST', '/enable', {})).status).toBe(200);
+  await expect.poll(async () => (await house.shown()).status, { timeout: 30_000 }).toBe('running');
+  const bases = async () =>
+    (await owner.query("select id, status, snapshot_time as at from backups where trigger = 'pitr' order by id")).rows;
+  await expect.poll(async () => (await bases()).at(-1).status, { timeout: 30_000 }).toBe('completed');
+  await bench.firestore.doc('users/later').set({ n: 1 });
+  await expect.poll(async () => (await house.shown()).changesPerHour.length).toBeGreaterThan(0);
+  const before = await bases();
+  const lookAt = async (hours: number) => {
+    const ago = (at: string) => new Date(Date.parse(at) - hours * 3_600_000).toISOString();
+    for (const base of before)
+      await owner.query('update backups set snapshot_time = $2 where id = $1', [base.id, ago(base.at)]);
+    await owner.query('update pitr_logs set started_from = $1', [ago(before[0].at)]);
+    await owner.query("update pitr_logs set compact_due_at = now() - interval '1 second'");
+    await bench.app.tasks.runNow('pitr upkeep');
+  };
+  await lookAt(11);
+  expect(await bases()).toHaveLength(before.length);
+  await lookAt(13);
+  expect(await bases()).toHaveLength(before.length + 1);
+});

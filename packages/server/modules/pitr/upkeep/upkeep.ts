@@ -75,7 +75,8 @@ async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date)
     const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, row.coveredThrough);
     // What is older than its days goes only when a base of our own covers its end.
     const own = coverage.bases.findLast(({ trigger, isSound }) => trigger === 'pitr' && isSound);
-    const isOld = !own || own.snapshotTime < retainedFrom(row, now);
+    const place = await storageStore.find(transaction, organizationId, row.storageDestinationId);
+    const isOld = !own || own.snapshotTime < retainedFrom({ ...row, retentionDays: daysOfBase(row, place) }, now);
     if (keys.length >= compactSegmentsMin || (isOld && keys.length > 0))
       await requestCompaction(context, transaction, row);
   });
@@ -216,6 +217,11 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
         await removeRow(context.backups, transaction, row, replacedBy);
     });
   }
+}
+
+/** What is captured under a lock is worth as much as the base that it leads on from: that one is locked for at least half as long. */
+function daysOfBase({ retentionDays }: LogRow, place: DestinationRow | undefined): number {
+  return place?.objectLock ? Math.min(retentionDays, place.objectLock.days / 2) : retentionDays;
 }
 
 /** What is locked longer than that can be reached until it goes; the day is for what was stored late. */
