@@ -14,6 +14,7 @@ import { foundOrganization, type TestOrganization } from '../../testing/team.ts'
 import { furnish } from '../../testing/tenant-resources.ts';
 import { startTestApp, type TestApp, testMasterKey } from '../../testing/test-app.ts';
 import { connectDatabase } from '../database/database.ts';
+import { openInstallationSecret } from './installation-secret.ts';
 import { Keyring } from './keyring.ts';
 import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './master-key.ts';
 import { reseal } from './reseal.ts';
@@ -101,6 +102,44 @@ test('the registry names columns that exist, each once', async () => {
     for (const { table, column, identifiedBy } of sealedColumns)
       await client.query(`select ${column}, ${identifiedBy} from ${table} limit 0`);
   });
+});
+
+test('wherever a rotation is broken off, neither key alone starts a process, and it is gone on with', async () => {
+  const half = await startTestApp();
+  try {
+    await furnish(half, await foundOrganization(half));
+    await half.stop();
+    const url = half.databaseUrl;
+    const database = connectDatabase({ url, poolSize: 2, log: half.platform.log });
+    const isRefused = async (key: Buffer) => {
+      const { rows } = await asOwner(url, (client) => client.query('select name, sealed from installation_secrets'));
+      return rows.some(({ name, sealed }) => {
+        try {
+          return openInstallationSecret(new Keyring(key), name, sealed).length === 0;
+        } catch {
+          return true;
+        }
+      });
+    };
+    const between: boolean[][] = [];
+    for (let steps = 1, isOver = false; !isOver; steps++) {
+      let left = steps;
+      const system: typeof database.system = (work) =>
+        left-- > 0 ? database.system(work) : Promise.reject(new Error('killed'));
+      isOver = await reseal({ ...database, system }, new Keyring(newKey, [oldKey]), sealedColumns).then(
+        () => true,
+        () => false,
+      );
+      if (!isOver) between.push([await isRefused(oldKey), await isRefused(newKey)]);
+    }
+    // The last of them counts what is left, and changes nothing any more.
+    expect(between.slice(0, -1)).toEqual(between.slice(1).map(() => [true, true]));
+    expect(between.length).toBeGreaterThan(10);
+    expect([await isRefused(oldKey), await isRefused(newKey)]).toEqual([true, false]);
+    await database.close();
+  } finally {
+    await half.close();
+  }
 });
 
 test('a key file is replaced without a moment in which either key is lost', async () => {

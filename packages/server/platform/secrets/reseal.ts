@@ -2,11 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import type { Database, Transaction } from '../database/database.ts';
 import type { JobSettings } from '../queue.ts';
+import { installationSecretPurpose } from './installation-secret.ts';
 import { type Keyring, MissingMasterKey } from './keyring.ts';
 import type { SealedColumn } from './sealed-columns.ts';
 
 const rowsPerTransaction = 200;
 const jobsTable = 'pgboss.job';
+const startTable = 'installation_secrets';
+const marker = 'master key';
 
 export interface ResealReport {
   /** Values sealed anew, by `table.column`. */
@@ -26,12 +29,15 @@ export async function reseal(
   jobs: readonly JobSettings[] = [],
 ): Promise<ResealReport> {
   const resealed: Record<string, number> = {};
-  for (const column of columns) {
-    const count = await resealColumn(database, keyring, column);
-    if (count > 0) resealed[`${column.table}.${column.column}`] = count;
-  }
-  const count = await database.system((transaction) => resealJobs(transaction, keyring, jobs));
-  if (count > 0) resealed[`${jobsTable}.data`] = count;
+  const note = (what: string, count: number) => {
+    if (count > 0) resealed[what] = count;
+  };
+  // A start looks at these: one comes under the new key first and the others last, so that in between neither key alone is enough.
+  await database.system((transaction) => sealMarker(transaction, keyring));
+  const ofStart = ({ table }: SealedColumn) => table === startTable;
+  note(`${jobsTable}.data`, await database.system((transaction) => resealJobs(transaction, keyring, jobs)));
+  for (const column of [...columns.filter((one) => !ofStart(one)), ...columns.filter(ofStart)])
+    note(`${column.table}.${column.column}`, await resealColumn(database, keyring, column));
   return { resealed, left: await database.system((transaction) => findStale(transaction, keyring)) };
 }
 
@@ -61,6 +67,14 @@ async function resealSome({ client }: Transaction, keyring: Keyring, sealed: Sea
     ]);
   }
   return rows.length;
+}
+
+async function sealMarker({ client }: Transaction, keyring: Keyring): Promise<void> {
+  await client.query(
+    `insert into ${startTable} (name, sealed, created_at) values ($1, $2, now())
+     on conflict (name) do update set sealed = excluded.sealed where ${startTable}.sealed not like $3`,
+    [marker, keyring.seal(marker, installationSecretPurpose(marker)), keyring.currentEnvelopes],
+  );
 }
 
 /** What waits in the queue is all that is known of some things: a place from which a purged organization is still to be removed. */
