@@ -35,6 +35,35 @@ describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
     expect(await address.getAttribute('aria-invalid')).toBe('true');
   });
 
+  test('stands at the field of which a part was refused: a line of a list, a piece of a key', async () => {
+    const { page } = owner;
+    const dialog = page.getByRole('dialog');
+    await page.goto(`/o/${shop.slug}/backups?new=1`);
+    await dialog.getByLabel('Collections').fill('bikes, a/b');
+    await dialog.getByRole('button', { name: 'Back up', exact: true }).click();
+    await dialog.locator('input[aria-invalid]:focus').waitFor();
+    expect(await dialog.getByLabel('Collections').getAttribute('aria-invalid')).toBe('true');
+
+    await page.goto(`/o/${shop.slug}/projects?new=1`);
+    const file = dialog.locator('input[type=file]');
+    const give = (name: string, text: string) =>
+      file.setInputFiles({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+    const key = { type: 'service_account', project_id: 'acme', client_email: 'a@acme.iam', private_key: 'cut off' };
+    await give('half.json', JSON.stringify(key).slice(0, 60));
+    await dialog.getByText('half.json is not JSON, or only a part of it.').waitFor();
+    await give('client.json', '{"web":{}}');
+    await dialog.getByText(/^client.json is not the key of a service account/).waitFor();
+    await give('video.json', 'x'.repeat(200_000));
+    await dialog.getByText('video.json is far too large for a key file.').waitFor();
+    const opens = await page.evaluate(`['dragover', 'drop'].filter((kind) =>
+      document.querySelector('dialog').dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true })))`);
+    expect(opens).toEqual([]);
+    await give('key.json', JSON.stringify(key));
+    await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
+    await dialog.locator('input[type=file][aria-invalid]:focus').waitFor();
+    await dialog.getByText(/^Must be the private key as it stands in the key file/).waitFor();
+  });
+
   test('stays at the button whose deed was refused for another reason', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/projects?new=1`);

@@ -97,7 +97,10 @@ export const projects = {
   keyFile: 'Key of the service account',
   keyDrop: 'Drop the JSON file here, or choose it',
   keyRead: (project: string, email: string) => `${email} of ${project}`,
-  keyWrong: 'This is not the JSON key of a service account.',
+  keyWrong: (file: string) =>
+    `${file} is not the key of a service account. Google makes one under IAM, Service accounts, Keys.`,
+  keyNotWhole: (file: string) => `${file} is not JSON, or only a part of it.`,
+  keyTooLarge: (file: string) => `${file} is far too large for a key file.`,
   sourceId: 'Google project id',
   databaseId: 'Database',
   host: 'Address of the emulator',

@@ -145,7 +145,7 @@ export function isRetryable(error: HoldfastError | JobError | Error): boolean {
 }
 
 /** The faults of single fields, by their names. */
-export function fieldErrors(error: HoldfastError | null | undefined): Record<string, string> {
+export function faultsOf(error: HoldfastError | null | undefined): Record<string, string> {
   if (error?.code !== 'VALIDATION_ERROR') return {};
   const details = error.details as
     | { field?: string; reason?: string; errors?: { field: string; reason: string }[] }
@@ -153,6 +153,22 @@ export function fieldErrors(error: HoldfastError | null | undefined): Record<str
   const faults =
     details?.errors ?? (details?.field ? [{ field: details.field, reason: details.reason ?? error.message }] : []);
   return Object.fromEntries(faults.map(({ field, reason }) => [field, capital(reason)]));
+}
+
+/**
+ * The faults that a form shows at these fields of its own. One below a field (a line of a list, a part of a key) is shown at
+ * the field; without any, the form says the whole error below.
+ */
+export function fieldErrors(
+  error: HoldfastError | null | undefined,
+  fields: readonly string[],
+): Record<string, string> {
+  const placed: Record<string, string> = {};
+  for (const [fault, reason] of Object.entries(faultsOf(error))) {
+    const place = fields.find((field) => field === fault) ?? fields.find((field) => fault.startsWith(`${field}.`));
+    if (place !== undefined) placed[place] ??= reason;
+  }
+  return placed;
 }
 
 function capital(text: string): string {

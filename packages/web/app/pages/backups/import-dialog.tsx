@@ -37,7 +37,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
       go(paths.backup(made.id));
     },
   });
-  const faults = fieldErrors(send.error);
+  const faults = fieldErrors(send.error, ['projectId', 'storageDestinationId', 'path']);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     send.mutate({

@@ -36,7 +36,7 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
       if ('id' in made) go(paths.backup(made.id));
     },
   });
-  const faults = fieldErrors(create.error);
+  const faults = fieldErrors(create.error, ['projectId', 'type', 'storageDestinationId', 'collections']);
   const names = namesOfLine(collections);
   const scope = {
     projectId: chosen,

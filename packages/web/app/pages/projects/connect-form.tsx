@@ -35,6 +35,12 @@ const emptyValues: Values = {
   seen: { source: '', database: '' },
 };
 
+const placedFaults: Readonly<Record<Way, readonly string[]>> = {
+  key: ['connection.key', 'name', 'databaseId'],
+  oauth: ['sourceProjectId', 'name', 'databaseId'],
+  emulator: ['connection.host', 'connection', 'sourceProjectId', 'name', 'databaseId'],
+};
+
 interface ConnectFormProps {
   onDone: (project: Project) => void;
   /** In a dialog. */
@@ -57,7 +63,7 @@ export function ConnectForm({ onDone, onCancel }: ConnectFormProps) {
     set: (change) => setValues((former) => ({ ...former, ...change })),
     send: (body) => connect.mutate({ body }),
     busy: connect.isPending,
-    faults: fieldErrors(connect.error),
+    faults: fieldErrors(connect.error, placedFaults[way]),
     onCancel,
   };
   const { ways } = t.projects;

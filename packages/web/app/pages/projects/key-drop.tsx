@@ -1,5 +1,5 @@
 import { FileKey } from 'lucide-react';
-import { type DragEvent, useId, useState } from 'react';
+import { type DragEvent, useEffect, useId, useState } from 'react';
 import { useFocusOnError } from '../../components/field.tsx';
 import { t } from '../../texts/index.ts';
 
@@ -23,10 +23,11 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
   const id = useId();
   const wrong = fault ?? error;
   const around = useFocusOnError<HTMLDivElement>(wrong);
+  useNothingOpened();
   const read = async (file: File | undefined) => {
     if (!file) return;
-    const key = parseKey(await file.text().catch(() => ''));
-    setFault(key ? undefined : t.projects.keyWrong);
+    const { key, fault: found } = await readKey(file);
+    setFault(found);
     onChange(key);
   };
   const onDrop = (event: DragEvent) => {
@@ -49,7 +50,7 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
         className={`flex cursor-pointer items-center gap-3 rounded-control border border-dashed px-4 py-4 has-focus-visible:outline-2 has-focus-visible:outline-held ${isOver ? 'border-held bg-held-weak' : 'border-control bg-bg'}`}
       >
         <FileKey size={20} aria-hidden className="shrink-0 text-held" />
-        <span className="min-w-0 text-table">
+        <span id={`${id}-read`} className="min-w-0 text-table">
           {value ? (
             <span className="break-all">{t.projects.keyRead(value.project_id, value.client_email)}</span>
           ) : (
@@ -60,7 +61,8 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
           type="file"
           accept="application/json,.json"
           aria-labelledby={id}
-          {...(wrong ? { 'aria-invalid': true, 'aria-describedby': `${id}-error` } : {})}
+          aria-describedby={wrong ? `${id}-error ${id}-read` : `${id}-read`}
+          {...(wrong ? { 'aria-invalid': true } : {})}
           className="sr-only"
           onChange={(event) => {
             void read(event.target.files?.[0]);
@@ -78,13 +80,29 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
   );
 }
 
-function parseKey(text: string): ServiceAccountKey | null {
+/** A file that is dropped beside its place would be opened by the browser in place of the page. */
+function useNothingOpened(): void {
+  useEffect(() => {
+    const keep = (event: Event) => event.preventDefault();
+    for (const kind of ['dragover', 'drop']) window.addEventListener(kind, keep);
+    return () => {
+      for (const kind of ['dragover', 'drop']) window.removeEventListener(kind, keep);
+    };
+  }, []);
+}
+
+/** Key files have two or three kilobytes; what is far larger is not even read. */
+const keyBytesMax = 100_000;
+
+async function readKey(file: File): Promise<{ key: ServiceAccountKey | null; fault: string | undefined }> {
+  const { keyTooLarge, keyNotWhole, keyWrong } = t.projects;
+  const refuse = (fault: string) => ({ key: null, fault });
+  if (file.size > keyBytesMax) return refuse(keyTooLarge(file.name));
   try {
-    const key = JSON.parse(text) as Partial<ServiceAccountKey>;
-    return key.type === 'service_account' && key.project_id && key.client_email && key.private_key
-      ? (key as ServiceAccountKey)
-      : null;
+    const key = JSON.parse(await file.text()) as Partial<ServiceAccountKey> | null;
+    const isKey = key?.type === 'service_account' && key.project_id && key.client_email && key.private_key;
+    return isKey ? { key: key as ServiceAccountKey, fault: undefined } : refuse(keyWrong(file.name));
   } catch {
-    return null;
+    return refuse(keyNotWhole(file.name));
   }
 }

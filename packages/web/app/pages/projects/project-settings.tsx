@@ -42,6 +42,8 @@ function bodyOf({ name, timeout, rate, budget, rampUp, users }: Partial<Values>)
   return { ...(name === undefined ? {} : { name }), ...(Object.keys(settings).length === 0 ? {} : { settings }) };
 }
 
+const placedFaults = ['name', 'settings.backupTimeoutMinutes', 'settings.readRateLimit', 'settings.maxReadsPerBackup'];
+
 /** Each field shows what is saved, whoever saved it, until somebody types into it. */
 export function ProjectSettings({ project }: { project: Project }) {
   const [typed, setTyped] = useState<Partial<Values>>({});
@@ -51,7 +53,7 @@ export function ProjectSettings({ project }: { project: Project }) {
   const type = (values: Partial<Values>) => setTyped((former) => ({ ...former, ...values }));
   const { question } = useLeaveQuestion(differing<Values>(typed, saved));
   const save = useAct('updateProject');
-  const faults = fieldErrors(save.error);
+  const faults = fieldErrors(save.error, placedFaults);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate(

@@ -55,7 +55,7 @@ function Form({ projectId }: { projectId: string }) {
   // What was refused may have been changed since, and while the answer was awaited.
   const [sent, setSent] = useState<Draft>();
   const refusal = sent === draft ? create.error : null;
-  const faults = fieldErrors(refusal);
+  const faults = fieldErrors(refusal, placedFaults);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   return (
     <PageFrame
@@ -81,7 +81,7 @@ function Form({ projectId }: { projectId: string }) {
         </>
       }
     >
-      {refusal && !placedFaults.some((field) => faults[field]) && <FormProblem error={refusal} />}
+      {refusal && Object.keys(faults).length === 0 && <FormProblem error={refusal} />}
       <Editor draft={draft} set={set} faults={faults} />
       {question}
     </PageFrame>

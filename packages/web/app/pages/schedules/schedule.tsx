@@ -48,7 +48,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
   // What was refused may have been changed since, and while the answer was awaited.
   const [sent, setSent] = useState<Draft>();
   const refusal = sent === draft ? save.error : null;
-  const faults = fieldErrors(refusal);
+  const faults = fieldErrors(refusal, placedFaults);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const params = { scheduleId: schedule.id };
   const submit = () => {
@@ -74,7 +74,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
       actions={canEdit && <Actions schedule={schedule} onSave={submit} isSaving={save.isPending} />}
     >
       <HindrancePanel schedule={schedule} />
-      {refusal && !placedFaults.some((field) => faults[field]) && <FormProblem error={refusal} />}
+      {refusal && Object.keys(faults).length === 0 && <FormProblem error={refusal} />}
       {canEdit ? (
         <Editor draft={draft} set={set} faults={faults} schedule={schedule} />
       ) : (

@@ -14,6 +14,6 @@ export function useNextRuns(draft: Draft) {
     { body: { cron, timezone: draft.timezone, count: asked } },
     { enabled: isWhole, everyMs: false },
   );
-  const fault = isWhole ? fieldErrors(preview.error).cron : t.schedules.badCron;
+  const fault = isWhole ? fieldErrors(preview.error, ['cron']).cron : t.schedules.badCron;
   return { preview, isWhole, fault };
 }

@@ -91,7 +91,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
   const { question } = useLeaveQuestion(differing<Values>(typed, stored));
   const save = useAct('updateOrganization');
-  const faults = fieldErrors(save.error);
+  const faults = fieldErrors(save.error, ['name', 'settings.timezone', 'settings.defaultStorageId']);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const onSuccess = (answer: Stored) => {

@@ -8,7 +8,7 @@ import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Saved } from '../../components/save-row.tsx';
 import { FormProblem } from '../../components/states.tsx';
-import { fieldErrors } from '../../texts/errors.ts';
+import { faultsOf } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import type { OrganizationDetail } from './general.tsx';
 
@@ -41,8 +41,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
   const notifications = who === 'team' ? null : { emails: who === 'others' ? addresses : [], events: [...events] };
   const { question, keep } = useLeaveQuestion(notifications);
   // Of the list as it was sent: which of its lines is wrong, and why.
-  const [faultField, reason] =
-    Object.entries(fieldErrors(save.error)).find(([field]) => field.includes('emails')) ?? [];
+  const [faultField, reason] = Object.entries(faultsOf(save.error)).find(([field]) => field.includes('emails')) ?? [];
   const sent = save.variables?.body?.settings?.notifications?.emails ?? [];
   const fault = reason && [sent[Number(faultField?.split('.').at(-1))], reason].filter(Boolean).join(': ');
   const submit = (event: FormEvent) => {

@@ -18,7 +18,7 @@ export function Page() {
   const [slug, setSlug] = useState('');
   const go = useGo();
   const create = useAct('createOrganization', { onDone: (made) => go(pathsOf(made.slug).start) });
-  const faults = fieldErrors(create.error);
+  const faults = fieldErrors(create.error, ['name', 'slug']);
   return (
     <Frame title={t.newOrganization.title}>
       <p className="text-ink2">{t.newOrganization.text}</p>

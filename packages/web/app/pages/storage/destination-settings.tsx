@@ -10,7 +10,7 @@ import { t } from '../../texts/index.ts';
 import { useBuckets } from './bucket-field.tsx';
 import { BucketFields, LockFields, MoreFields } from './place-fields.tsx';
 import type { Destination } from './storage-form.tsx';
-import { editsOf, isElsewhere, type Place, placeOf } from './storage-request.ts';
+import { editsOf, isElsewhere, type Place, placedFaults, placeOf } from './storage-request.ts';
 
 /** Its name, key and address; what changes is checked at once. Each field shows what is saved until somebody types into it. */
 export function DestinationSettings({ destination }: { destination: Destination }) {
@@ -22,7 +22,7 @@ export function DestinationSettings({ destination }: { destination: Destination 
   const buckets = useBuckets(place);
   const { question } = useLeaveQuestion(differing<Place>(typed, saved));
   const save = useAct('updateStorageDestination');
-  const faults = fieldErrors(save.error);
+  const faults = fieldErrors(save.error, placedFaults[destination.type]);
   const moves = isElsewhere(saved, place);
   const submit = (event: FormEvent) => {
     event.preventDefault();

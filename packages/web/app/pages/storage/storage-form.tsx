@@ -11,7 +11,7 @@ import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useBuckets } from './bucket-field.tsx';
 import { BucketFields, type FieldsProps, LockFields, MoreFields } from './place-fields.tsx';
-import { changesOf, emptyPlace, type Place, requestOf, type StorageType } from './storage-request.ts';
+import { changesOf, emptyPlace, type Place, placedFaults, requestOf, type StorageType } from './storage-request.ts';
 import { TestSteps } from './test-steps.tsx';
 
 export type Destination = ItemOf<Operations['listStorageDestinations']>;
@@ -44,7 +44,7 @@ export function StorageForm({ onDone, submitLabel, onCancel }: StorageFormProps)
   const update = useAct('updateStorageDestination', { onDone: check });
   const set = (change: Partial<Place>) => setPlace({ ...place, ...change });
   const error = create.error ?? update.error;
-  const faults = fieldErrors(error);
+  const faults = fieldErrors(error, placedFaults[place.type]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     // A destination that failed its test stays: mending it changes what can be changed, the rest makes a new one.

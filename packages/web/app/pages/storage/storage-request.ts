@@ -37,6 +37,17 @@ export const emptyPlace: Place = {
   lockMode: 'governance',
 };
 
+const ofBucket = ['bucket', 'region', 'name', 'prefix'];
+const ofKeyPair = ['credentials.accessKeyId', 'credentials.secretAccessKey', 'credentials', 'endpoint', ...ofBucket];
+
+/** The fields at which a fault can be shown. */
+export const placedFaults: Readonly<Record<StorageType, readonly string[]>> = {
+  s3: ofKeyPair,
+  spaces: ofKeyPair,
+  gcs: ['credentials.serviceAccountKey', 'credentials', ...ofBucket],
+  local: ['name', 'path', 'type'],
+};
+
 type Body = BodyInput<Operations['createStorageDestination']>;
 
 export function requestOf(place: Place): Body {

@@ -27,7 +27,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
     },
   });
   const methods = useRead('getSignInMethods', {}, { everyMs: false });
-  const faults = fieldErrors(invite.error);
+  const faults = fieldErrors(invite.error, ['email']);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     invite.mutate({ body: { email, role } });

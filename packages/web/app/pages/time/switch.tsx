@@ -69,7 +69,7 @@ function EnableDialog({ projectId, pitr, onClose }: EnableProps & { onClose: () 
       onClose();
     },
   });
-  const faults = fieldErrors(enable.error);
+  const faults = fieldErrors(enable.error, ['retentionDays', 'storageDestinationId']);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     enable.mutate({

@@ -27,7 +27,7 @@ export function WebhookForm({ onDone, onCancel }: WebhookFormProps) {
       onDone(webhook);
     },
   });
-  const faults = fieldErrors(create.error);
+  const faults = fieldErrors(create.error, ['name', 'url', 'events']);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate({ body });

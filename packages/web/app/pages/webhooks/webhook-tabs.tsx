@@ -100,7 +100,7 @@ export function WebhookSettings({ webhook }: { webhook: WebhookDetail }) {
   };
   const { question, keep } = useLeaveQuestion(body);
   const save = useAct('patchWebhook', { onDone: (_, sent) => keep(sent.body) });
-  const faults = fieldErrors(save.error);
+  const faults = fieldErrors(save.error, ['name', 'url', 'timeout', 'headers']);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate({ params: { webhookId: webhook.id }, body });
@@ -125,11 +125,7 @@ export function WebhookSettings({ webhook }: { webhook: WebhookDetail }) {
           />
         </Field>
         <Checkbox label={t.webhooks.retry} checked={retry} onChange={(event) => setRetry(event.target.checked)} />
-        <Field
-          label={t.webhooks.headers}
-          hint={t.webhooks.headersHint}
-          error={Object.entries(faults).find(([field]) => field.startsWith('headers'))?.[1]}
-        >
+        <Field label={t.webhooks.headers} hint={t.webhooks.headersHint} error={faults.headers}>
           <TextArea rows={3} value={headers} onChange={(event) => setHeaders(event.target.value)} />
         </Field>
         <SaveRow save={save} faults={faults} />
