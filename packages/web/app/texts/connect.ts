@@ -79,6 +79,9 @@ export const projects = {
   through: { oauth: 'through a Google consent', service_account: 'by service account', emulator: 'an emulator' },
   reconnect: 'Reconnect',
   useKey: 'Use this key from now on',
+  otherKey: 'Use another key',
+  otherKeyText: 'The key of before is used until the database has answered to the new one.',
+  keyUsed: 'The database answered. This key is used from now on.',
   still: { unauthorized: 'Still refused', error: 'Still not reachable' },
   ways: {
     label: 'How to connect',

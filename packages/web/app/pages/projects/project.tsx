@@ -99,6 +99,15 @@ function Shown({ project }: { project: Project }) {
               ]}
             />
           </Panel>
+          {canRun && isGood && project.connection.type === 'service_account' && (
+            <Panel>
+              <details>
+                <summary className="text-table font-medium text-ink2">{t.projects.otherKey}</summary>
+                <p className="mt-2 mb-3 text-table text-ink2">{t.projects.otherKeyText}</p>
+                <ReconnectByKey project={project} />
+              </details>
+            </Panel>
+          )}
           {isGood && <CostPanel project={project} />}
           <DangerPanel project={project} />
         </div>

@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
+import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useIsHere } from '../../url.ts';
 import type { Project } from './connect-form.tsx';
@@ -38,16 +39,20 @@ export function ReconnectButton({ project, word }: { project: Project; word: str
   );
 }
 
-/** A key that was withdrawn answers no check: another one takes its place. */
+/** A key takes the place of the one before, which was withdrawn or is about to be. */
 export function ReconnectByKey({ project }: { project: Project }) {
   const [key, setKey] = useState<ServiceAccountKey | null>(null);
   const { question, keep } = useLeaveQuestion(key);
-  const reconnect = useReconnect(() => keep(key));
+  const reconnect = useReconnect(() => {
+    keep(null);
+    setKey(null);
+  });
+  const faults = fieldErrors(reconnect.error, ['key']);
   return (
     <div className="flex flex-col items-start gap-3">
       {question}
       <div className="w-full max-w-md">
-        <KeyDrop value={key} onChange={setKey} />
+        <KeyDrop value={key} onChange={setKey} error={faults.key} />
       </div>
       <Button
         busy={reconnect.isPending}
@@ -56,7 +61,12 @@ export function ReconnectByKey({ project }: { project: Project }) {
       >
         {t.projects.useKey}
       </Button>
-      <Outcome of={reconnect} />
+      {Object.keys(faults).length === 0 && <Outcome of={reconnect} />}
+      {reconnect.data?.connection.status === 'connected' && (
+        <p role="status" className="text-ink2 text-table">
+          {t.projects.keyUsed}
+        </p>
+      )}
     </div>
   );
 }
