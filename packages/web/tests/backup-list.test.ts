@@ -99,6 +99,26 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     expect(page.url()).toMatch(/\/backups$/);
   });
 
+  test('names what stands on a backup that somebody wants to delete, and offers no way to delete what is held', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups/${fullId}`);
+    await page.getByText('Legal hold').first().waitFor();
+    const open = () => page.getByRole('main').getByRole('button', { name: 'More actions' }).click();
+    await open();
+    await page.getByRole('menuitem', { name: 'Lift the legal hold' }).waitFor();
+    expect(await page.getByRole('menuitem', { name: 'Delete' }).count()).toBe(0);
+    await page.getByRole('menuitem', { name: 'Lift the legal hold' }).click();
+    await expect.poll(() => page.getByText('Legal hold').count()).toBe(0);
+    await open();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText('This one stands on it:').waitFor();
+    await dialog.getByRole('link', { name: /^Increment/ }).click();
+    await page.getByText('Increment of Support desk').waitFor();
+    expect(await dialog.count()).toBe(0);
+  });
+
   test('shows what lies in one destination, from that destination on', async () => {
     const { page } = owner;
     const place = { name: 'Attic', type: 'local', path: 'attic' };

@@ -128,6 +128,9 @@ export const backups = {
   delete: 'Delete',
   deleteTitle: 'Delete this backup?',
   deleteText: (documents: string) => `${documents} documents as of this moment will be gone for good.`,
+  dependents: (count: string) =>
+    count === '1' ? 'This one stands on it:' : `These ${count} stand on it, newest first:`,
+  moreDependents: (count: string) => `and ${count} more`,
   chain: 'What it stands on',
   chainAlone: 'It stands alone: nothing else is needed to restore it.',
   chainThis: 'This backup',

@@ -2,9 +2,7 @@ import type { Backup } from '@holdfast/contract';
 import { Lock, RotateCcw, ShieldCheck, Trash2, Undo2, Unlock } from 'lucide-react';
 import { useAct } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
-import { Confirm } from '../../components/confirm.tsx';
 import type { MenuItem } from '../../components/menu.tsx';
-import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { isOver } from './shared.tsx';
@@ -27,33 +25,13 @@ export function useBackupActions(backup: Backup, onDelete: () => void) {
       (backup.legalHold
         ? { label: t.backups.release, icon: Unlock, onSelect: () => release.mutate({ params }) }
         : { label: t.backups.hold, icon: Lock, onSelect: () => hold.mutate({ params }) }),
-    delete: isOver(backup) && canRemove && { label: t.backups.delete, icon: Trash2, danger: true, onSelect: onDelete },
+    // What is held is released first.
+    delete: isOver(backup) &&
+      canRemove &&
+      !backup.legalHold && { label: t.backups.delete, icon: Trash2, danger: true, onSelect: onDelete },
   };
   const refused = [verify, hold, release].find(({ error }) => error !== null);
   return { items, error: refused?.error ?? null, forget: () => refused?.reset() };
-}
-
-interface DeleteBackupProps {
-  backup: Backup;
-  onClose: () => void;
-  onDeleted: () => void;
-}
-
-export function DeleteBackup({ backup, onClose, onDeleted }: DeleteBackupProps) {
-  const remove = useAct('deleteBackup', { onDone: onDeleted });
-  return (
-    <Confirm
-      title={t.backups.deleteTitle}
-      action={t.backups.delete}
-      danger
-      busy={remove.isPending}
-      error={remove.error}
-      onClose={onClose}
-      onConfirm={() => remove.mutate({ params: { backupId: backup.id } })}
-    >
-      <p>{t.backups.deleteText(formatCount(backup.documentCount ?? 0))}</p>
-    </Confirm>
-  );
 }
 
 /** What leads on from a backup: the restore of it, and for a safety backup the undo of the restore that made it. */
