@@ -1,5 +1,6 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
+import { differences } from '../../platform/differences.ts';
 import { invalid } from '../../platform/problem.ts';
 import { changeWithRole } from './authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
@@ -36,17 +37,6 @@ export async function updateOrganization(
     });
     return changed;
   });
-}
-
-const isSame = (left: unknown, right: unknown) => JSON.stringify(left) === JSON.stringify(right);
-
-/** The fields of `wanted` that are given and differ from what stands. */
-export function differences(
-  row: OrganizationRow,
-  wanted: { [Field in keyof OrganizationRow]?: OrganizationRow[Field] | undefined },
-): Partial<OrganizationRow> {
-  const entries = Object.entries(wanted) as [keyof OrganizationRow, unknown][];
-  return Object.fromEntries(entries.filter(([field, value]) => value !== undefined && !isSame(value, row[field])));
 }
 
 async function requireStorage(

@@ -1,11 +1,11 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
+import { differences } from '../../platform/differences.ts';
 import { Problem } from '../../platform/problem.ts';
 import { changeWithRole } from './authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
 import { audit, emit } from './events-and-audit.ts';
 import { changeOrganization, type OrganizationRow } from './organization-store.ts';
 import { organizationEtag } from './present-organization.ts';
-import { differences } from './update-organization.ts';
 
 const { role } = operations.updateSubscription.access;
 

@@ -1,5 +1,6 @@
 import type { AuditAction, BodyOf, Operations, Role } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
+import { differences } from '../../platform/differences.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { requireMayDeleteBackups } from '../../platform/rights.ts';
@@ -24,7 +25,8 @@ export async function changeProject(
   return context.platform.database.tenant(organization.id, async (transaction) => {
     const row = await projectStore.lock(transaction, organization.id, projectId);
     caller.requireMatch(projectEtag(row));
-    const fields = { ...(change.name === undefined ? {} : { name: change.name }), ...change.settings };
+    const fields = differences(row, { name: change.name, ...change.settings });
+    if (Object.keys(fields).length === 0) return row;
     const updated = await projectStore.update(transaction, row, { ...fields, updatedAt: context.platform.clock.now() });
     const details = { fields: Object.keys(fields) };
     await context.audit.noteCaller(transaction, caller, noteOf('project.updated', projectId, details));

@@ -1,6 +1,7 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
+import { differences } from '../../platform/differences.ts';
 import { madeBefore } from '../../platform/made-before.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
@@ -159,6 +160,8 @@ export async function updateStorage(
     if (request.isDefault === true) await context.defaults.set(transaction, caller, id);
     if (request.isDefault === false && (await context.defaults.get(transaction, organizationId)) === id)
       await context.defaults.set(transaction, caller, null);
+    const isAsBefore = !check && Object.keys(differences<NewDestination>(row, change)).length === 0;
+    if (isAsBefore) return row;
     const updated = await storageStore.update(transaction, row, { ...change, placeId, updatedAt: clock.now() });
     const checked = check ? await recordCheck(context, transaction, updated, check) : updated;
     if (

@@ -1,5 +1,6 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { defined } from '../../platform/defined.ts';
+import { differences } from '../../platform/differences.ts';
 import { checkFilters, checkSubscriptions, checkUrl } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { webhookEtag } from './present-webhook.ts';
@@ -7,7 +8,7 @@ import { type NewWebhook, type WebhookRow, webhookStore } from './webhook-store.
 
 export type WebhookChange = BodyOf<Operations['patchWebhook']>;
 
-/** Changes the fields that are given. */
+/** Changes the fields that are given; when nothing would change, nothing is told either. */
 export async function updateWebhook(
   context: WebhooksContext,
   caller: Caller,
@@ -23,9 +24,9 @@ export async function updateWebhook(
     if (change.events !== undefined) checkSubscriptions(row.format, change.events);
     if (change.filters !== undefined)
       await checkFilters(context, transaction, caller.organization.id, change.filters, row.filters);
-    const columns = columnsOf(context, webhookId, change);
+    const columns = differences<NewWebhook>(row, columnsOf(context, webhookId, change));
+    if (Object.keys(columns).length === 0) return row;
     const fields = Object.keys(change).filter((field) => change[field as keyof WebhookChange] !== undefined);
-    if (fields.length === 0) return row;
     const updated = await webhookStore.update(transaction, row, { ...columns, updatedAt: platform.clock.now() });
     const action = isSwitch(fields) ? (updated.enabled ? 'webhook.enabled' : 'webhook.disabled') : 'webhook.updated';
     await audit.write(transaction, auditEntry(caller, action, webhookId, { name: updated.name, fields }));
