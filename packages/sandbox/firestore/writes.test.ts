@@ -186,3 +186,14 @@ test('a stream’s unread answers do not pile up in the server', async () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(80 * 1024 * 1024);
   for (const conversation of stalled) conversation.destroy();
 });
+
+test('a vector has no fields: one that is set inside of it takes its place, and one that is asked for is not there', async () => {
+  const write = (content: Buffer, ...fieldPaths: string[]) =>
+    commit({ update: documentBytes('vectors/d', content), updateMask: { fieldPaths } });
+  await set(client, 'vectors/d', documentFields(['v', value.vector([1, 2])]));
+  await write(documentFields(), 'v.value');
+  expect(await fieldOf('vectors/d', ['v'])).toEqual(value.vector([1, 2]));
+  expect(await fieldOf('vectors/d', ['v', 'value'])).toBeNull();
+  await write(documentFields(['v', value.map(['a', value.integer(1)])]), 'v.a');
+  expect(await fieldOf('vectors/d', ['v'])).toEqual(value.map(['a', value.integer(1)]));
+});

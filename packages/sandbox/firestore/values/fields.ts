@@ -1,5 +1,6 @@
 import type { FieldPath } from './field-path.ts';
 import { mapEntries, readEntry, textOf, valueTag } from './value.ts';
+import { kindOfMap } from './well-formed.ts';
 import { lengthDelimited, varintBytes, WireReader, WireWriter } from './wire.ts';
 
 /** Tag of a field entry in a Document, and of an entry in a MapValue. */
@@ -52,11 +53,12 @@ export function findField(bytes: Uint8Array, path: FieldPath, start = 0, end = b
   return found;
 }
 
-/** The content of a map value, or null when the value is of another type. */
+/** The content of a map value, or null when the value is of another type. A vector is written like a map, but has no fields. */
 function mapContent(value: ValueRange): ValueRange | null {
   const reader = new WireReader(value.bytes, value.start, value.end);
   if (!reader.more || reader.uint32() !== valueTag.map) return null;
-  return { bytes: value.bytes, start: reader.delimited(), end: reader.position };
+  const content = { bytes: value.bytes, start: reader.delimited(), end: reader.position };
+  return kindOfMap(content.bytes, content.start, content.end) === 'vector' ? null : content;
 }
 
 function findEntry(bytes: Uint8Array, start: number, end: number, tag: number, name: string): ValueRange | null {
