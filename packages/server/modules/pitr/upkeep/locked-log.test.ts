@@ -152,3 +152,26 @@ test('a new base is made before the lock of the one before has ended, however li
   await lookAt(13);
   expect(await bases()).toHaveLength(before.length + 1);
 });
+
+test('what came into its place later than it was captured stays in reach until the lock that it got there has ended', async () => {
+  const { owner, bench } = house;
+  expect((await house.ask('POST', '/disable', {})).status).toBe(200);
+  await expect.poll(async () => (await owner.query('select holder from pitr_logs')).rows[0].holder).toBeNull();
+  // As after a migration: all of it is days older than the locks, and a base of its own covers its end.
+  const days = (count: number) => `to_char(now() - interval '${count} days', 'YYYY-MM-DD"T"HH24:MI:SS.US000Z')`;
+  await owner.query(`update pitr_logs set enabled = true, retention_days = 1, started_from = ${days(9)}`);
+  await owner.query(`update pitr_segments set covered_from = ${days(8)}, covered_through = ${days(7)}, gap = null`);
+  const base = `select max(id) from backups where trigger = 'pitr' and status = 'completed'`;
+  await owner.query(`update backups set snapshot_time = ${days(5)} where id in (${base})`);
+  logId = (await owner.query('select log_id from pitr_logs')).rows[0].log_id;
+  const there = () => bucket.objectsIn(`again/logs/${logId}/segments/`).length;
+  const known = async () => (await owner.query('select 1 from pitr_segments where log_id = $1', [logId])).rowCount;
+  const before = [there(), await known()];
+  expect(before[1]).toBeGreaterThan(0);
+  bucket.lock(`again/logs/${logId}/`, new Date(Date.now() + 86_400_000));
+  await bench.app.tasks.runNow('pitr retention');
+  expect([there(), await known()]).toEqual(before);
+  bucket.lock(`again/logs/${logId}/`, new Date(0));
+  await bench.app.tasks.runNow('pitr retention');
+  expect([there() < before[0]!, await known()]).toEqual([true, 0]);
+});

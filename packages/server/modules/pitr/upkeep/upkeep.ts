@@ -20,7 +20,7 @@ import { coverageOfLog, isOpen, isReachable } from '../coverage.ts';
 import { deleteLogOf, removeOriginals } from '../disable-pitr.ts';
 import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
-import { openLog } from '../log-access.ts';
+import { type OpenedLog, openLog } from '../log-access.ts';
 import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
 import { holdsLaterTime } from '../storage/unknown-time.ts';
 import { retainedFrom } from './retained-from.ts';
@@ -271,6 +271,18 @@ async function removable(
   }
 }
 
+/** What was moved or copied to where it lies was locked then: the last of it lets go no sooner than the others. */
+async function isStillLocked(
+  { backups }: PitrContext,
+  { store, destination }: OpenedLog,
+  lastKey: string | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (destination.objectLock === null || lastKey === undefined) return false;
+  const { lockedUntil } = (await store.head(lastKey, { signal })) ?? {};
+  return lockedUntil !== undefined && lockedUntil > backups.platform.clock.now();
+}
+
 /** Whether all of them are gone. */
 async function removeSegments(
   context: PitrContext,
@@ -289,6 +301,7 @@ async function removeSegments(
       );
       if (!segments) return false;
       const keys = segments.map((segment) => segment.key);
+      if (await isStillLocked(context, opened, keys.at(-1), signal)) return false;
       if (keys.length > 0)
         await opened.store.delete(keys, { signal }).catch((error: unknown) => {
           // A rule of the bucket, or a lock from elsewhere. Others of them are gone, so the catalogue must not promise any.
