@@ -25,3 +25,13 @@ export async function findings(page: Page, rule?: string): Promise<string[]> {
     nodes.slice(0, 4).map((node) => `${id}: ${help}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 220)}`),
   );
 }
+
+/** Names that several buttons of the content have, so that who hears one of them does not know what it is about. */
+export async function namesakes(page: Page): Promise<string[]> {
+  return (await page.evaluate(`(() => {
+    const names = [...document.querySelectorAll('main button:not([data-row]), dialog button')]
+      .filter((button) => button.checkVisibility())
+      .map((button) => (button.getAttribute('aria-label') ?? button.innerText).trim());
+    return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  })()`)) as string[];
+}

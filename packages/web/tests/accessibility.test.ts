@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findings } from '../testing/accessibility.ts';
+import { findings, namesakes } from '../testing/accessibility.ts';
 import { desktop, hasChromium, phone } from '../testing/browser.ts';
 import { type EveryPage, goInside, openEveryPage } from '../testing/every-page.ts';
 
@@ -51,6 +51,8 @@ describe.skipIf(!hasChromium)('every page', () => {
         await look(one);
         const note = (finding: string) => found.push(`${path} on a ${one.screen}, ${one.colorScheme}: ${finding}`);
         // In the other theme the page is the same but for its colours.
+        // On a phone a whole row is one button, and rows may say the same.
+        if (one === looks[0]) for (const name of await namesakes(page)) note(`several buttons are called ${name}`);
         for (const finding of await findings(page, one.onlyColours ? 'color-contrast' : undefined)) note(finding);
         const overflow = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;
         if (overflow > 1) note(`is ${overflow} px wider than the screen`);

@@ -112,6 +112,19 @@ describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
     await page.getByRole('link', { name: 'Add a schedule' }).first().click();
     await page.getByRole('heading', { name: 'Nightly', level: 1 }).waitFor({ state: 'attached' });
     await expect.poll(focusNow).toBe('Nightly');
+    await page.getByRole('link', { name: 'Overview', exact: true }).first().click();
+    await expect.poll(focusNow).toBe('Overview');
+    const { id } = (await dashboard.app.request('GET', '/api/v1/backups', shop.as)).body.data[0];
+    await goInside(page, shop.slug, `/backups/${id}`);
+    await page.getByRole('link', { name: 'Look inside' }).press('Enter');
+    await page.locator('h1:focus', { hasText: 'Look inside' }).waitFor();
+    await page.getByRole('link', { name: 'bikes' }).first().press('Enter');
+    await page.getByRole('link', { name: 'b1', exact: true }).press('Enter');
+    await page.getByRole('link', { name: 'All versions' }).press('Enter');
+    await expect.poll(focusNow).toContain('b1');
+    await goInside(page, shop.slug, `/backups/${id}`);
+    await page.getByRole('link', { name: 'Restore…' }).press('Enter');
+    await expect.poll(focusNow).toBe('Restore');
   });
 
   test('hears each tenth of a restore, and how it ended', async () => {

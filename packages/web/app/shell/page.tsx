@@ -5,7 +5,7 @@ import { Panel } from '../components/panel.tsx';
 import { Problem, Skeleton } from '../components/states.tsx';
 import { t } from '../texts/index.ts';
 import { usePaths } from '../url.ts';
-import { useFocusWhenItComes } from './focus-page.ts';
+import { PageHeading } from './page-heading.tsx';
 import { type Crumb, usePageTitle } from './page-title.tsx';
 
 interface PageProps {
@@ -23,18 +23,14 @@ interface PageProps {
 /** The usual page: what it is, what can be done, and below it the rest. */
 export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions, children }: PageProps) {
   usePageTitle(crumbs);
-  useFocusWhenItComes();
   return (
     <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-5 px-7 py-6 max-md:px-4 max-md:py-4">
       <header className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3 max-sm:items-start">
         <div className="min-w-0 max-sm:flex-1 max-sm:basis-60">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-            <h1
-              tabIndex={-1}
-              className={titleInput ? 'sr-only' : 'min-w-0 wrap-anywhere text-page font-semibold outline-none'}
-            >
+            <PageHeading className={titleInput ? 'sr-only' : 'min-w-0 wrap-anywhere text-page font-semibold'}>
               {title}
-            </h1>
+            </PageHeading>
             {titleInput}
             {badge}
           </div>

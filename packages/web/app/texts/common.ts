@@ -44,6 +44,8 @@ export const common = {
   change: 'Change',
   more: 'More',
   moreActions: 'More actions',
+  /** For who hears a button without the row it stands in. */
+  about: (deed: string, what: string) => `${deed}: ${what}`,
   loadMore: 'Show more',
   showAllCharacters: (count: string) => `Show all ${count} characters`,
   showAllFields: (count: string) => `Show all ${count} fields`,

@@ -249,16 +249,16 @@ function columnsOf({ open, toggle, nameOf, actorName }: ColumnsOptions): Column<
       id: 'open',
       header: '',
       align: 'right',
-      cell: ({ id }) => (
+      cell: (entry) => (
         <button
           type="button"
           data-row=""
-          aria-expanded={id === open}
-          aria-label={t.audit.open}
-          onClick={() => toggle(id)}
+          aria-expanded={entry.id === open}
+          aria-label={t.common.about(t.audit.open, `${entry.action} ${subjectOf(entry, nameOf)}`)}
+          onClick={() => toggle(entry.id)}
           className="inline-flex size-7 items-center justify-center rounded-tag text-ink2 hover:bg-sunken"
         >
-          {id === open ? <ChevronDown size={15} aria-hidden /> : <ChevronRight size={15} aria-hidden />}
+          {entry.id === open ? <ChevronDown size={15} aria-hidden /> : <ChevronRight size={15} aria-hidden />}
         </button>
       ),
     },

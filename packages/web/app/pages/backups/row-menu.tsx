@@ -1,13 +1,16 @@
 import type { Backup } from '@holdfast/contract';
 import { Ellipsis, GitCompare } from 'lucide-react';
 import { type ComponentProps, useState } from 'react';
+import { useZone } from '../../api/organization.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { FormProblem } from '../../components/states.tsx';
+import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { useBackupActions, useWaysOn } from './backup-actions.tsx';
+import { momentOf, typeName } from './shared.tsx';
 
 interface RowMenuProps {
   backup: Backup;
@@ -19,11 +22,13 @@ interface RowMenuProps {
 /** Made when somebody wants it: ten thousand rows are scrolled past. A row is one stop of Tab; the arrow to the right leads here. */
 export function RowMenu(props: RowMenuProps) {
   const [isWanted, setWanted] = useState(false);
-  return isWanted ? <Opened {...props} /> : <More onClick={() => setWanted(true)} />;
+  return isWanted ? <Opened {...props} /> : <More backup={props.backup} onClick={() => setWanted(true)} />;
 }
 
-function More(props: Partial<ComponentProps<typeof IconButton>>) {
-  return <IconButton {...props} icon={Ellipsis} label={t.common.moreActions} tabIndex={-1} data-more="" />;
+function More({ backup, ...rest }: Partial<ComponentProps<typeof IconButton>> & { backup: Backup }) {
+  const about = `${typeName(backup)}, ${formatDateTime(momentOf(backup), useZone())}`;
+  const label = t.common.about(t.common.moreActions, about);
+  return <IconButton {...rest} icon={Ellipsis} label={label} tabIndex={-1} data-more="" />;
 }
 
 function Opened({ backup, undoTo, onDelete }: RowMenuProps) {
@@ -34,7 +39,7 @@ function Opened({ backup, undoTo, onDelete }: RowMenuProps) {
     <>
       <Menu
         isOpenAtFirst
-        trigger={<More />}
+        trigger={<More backup={backup} />}
         items={[
           ...ways,
           backup.status === 'completed' && {

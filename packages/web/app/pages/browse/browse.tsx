@@ -5,6 +5,7 @@ import { useZone } from '../../api/organization.tsx';
 import { Empty, Skeleton } from '../../components/states.tsx';
 import { formatDateTime } from '../../format/times.ts';
 import { ProblemPage } from '../../shell/page.tsx';
+import { PageHeading } from '../../shell/page-heading.tsx';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths } from '../../url.ts';
@@ -45,13 +46,13 @@ export function Page() {
   if (backup.data.status !== 'completed')
     return (
       <>
-        <h1 className="sr-only">{t.browse.title}</h1>
+        <PageHeading className="sr-only">{t.browse.title}</PageHeading>
         <NothingInside backup={backup.data} />
       </>
     );
   return (
     <div className="grid flex-1 grid-cols-1 md:grid-cols-[210px_260px_minmax(0,1fr)]">
-      <h1 className="sr-only">{document ?? (collection || t.browse.title)}</h1>
+      <PageHeading className="sr-only">{document ?? (collection || t.browse.title)}</PageHeading>
       <aside className={`border-line border-r bg-bg ${collection ? 'max-md:hidden' : ''}`}>
         <div className="px-4 pt-4 pb-2">
           <p className="text-meta text-ink3">{t.browse.inside}</p>

@@ -9,6 +9,7 @@ import { formatAge, formatDateTime } from '../../format/times.ts';
 import type { Fields } from '../../format/values.ts';
 import type { RestoreStart } from '../../paths.ts';
 import { type BasketItem, useBasket } from '../../shell/basket.ts';
+import { PageHeading } from '../../shell/page-heading.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { OthersBasket } from '../browse/restore-selected.tsx';
@@ -48,12 +49,12 @@ export function DocumentHead(props: HeadProps) {
   return (
     <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
       <div className="min-w-0 flex-1 max-md:basis-full">
-        <h1 className="flex items-center gap-1 break-all font-mono text-section font-medium">
+        <PageHeading className="flex items-center gap-1 break-all font-mono text-section font-medium">
           <span className="line-clamp-4" title={path}>
             <Exact text={path} />
           </span>{' '}
           <CopyButton text={path} />
-        </h1>
+        </PageHeading>
         <Story path={path} then={then} {...known} />
       </div>
       {thenFields && (

@@ -12,6 +12,7 @@ import { formatClock, formatDateTime } from '../../format/times.ts';
 import { isSameDocument, linksInto } from '../../format/values.ts';
 import type { RestoreStart } from '../../paths.ts';
 import { useKeys } from '../../shell/keys.ts';
+import { PageHeading } from '../../shell/page-heading.tsx';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
@@ -45,16 +46,16 @@ export function Page() {
       <div className={`flex min-w-0 flex-col ${isWide ? 'col-start-2' : ''}`}>
         {!versions.versions && (
           <header className="border-line border-b px-5 py-4">
-            <h1 tabIndex={-1} className="break-all font-medium font-mono text-section outline-none">
+            <PageHeading className="break-all font-medium font-mono text-section">
               <Exact text={path} />
-            </h1>
+            </PageHeading>
           </header>
         )}
         {!versions.versions && !versions.error && <Skeleton />}
         {versions.error && <Problem error={versions.error} onRetry={versions.retry} />}
         {versions.versions?.length === 0 && !versions.hasMore && (
           <>
-            <h1 className="sr-only">{path}</h1>
+            <PageHeading className="sr-only">{path}</PageHeading>
             <Empty
               icon={FileSearch}
               title={versions.unreadable.length > 0 ? t.document.nowhereRead : t.document.nowhere}

@@ -4,6 +4,7 @@ import { Box } from '../../components/list.tsx';
 import { Problem } from '../../components/states.tsx';
 import { useNow } from '../../components/time.tsx';
 import { PageSkeleton } from '../../shell/page.tsx';
+import { PageHeading } from '../../shell/page-heading.tsx';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
@@ -23,7 +24,7 @@ export function Page() {
   if (error && !rows)
     return (
       <div className="p-7 max-md:p-4">
-        <h1 className="sr-only">{t.overview.title}</h1>
+        <PageHeading className="sr-only">{t.overview.title}</PageHeading>
         <Box>
           <Problem error={error} onRetry={retry} />
         </Box>
@@ -33,7 +34,7 @@ export function Page() {
   if (rows.length === 0 && canBegin) return <Navigate to={paths.start} replace />;
   return (
     <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-5 px-7 py-6 max-md:gap-0 max-md:px-0 max-md:py-0">
-      <h1 className="sr-only">{t.overview.title}</h1>
+      <PageHeading className="sr-only">{t.overview.title}</PageHeading>
       <div className="grid md:grid-cols-2 md:divide-x md:divide-line">
         <ProtectedVerdict rows={rows} />
         <BackVerdict rows={rows} />

@@ -4,6 +4,7 @@ import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { NoPermission, Pending } from '../../components/states.tsx';
 import { Step } from '../../components/steps.tsx';
 import { useBasket } from '../../shell/basket.ts';
+import { PageHeading } from '../../shell/page-heading.tsx';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
@@ -28,7 +29,7 @@ export function Page() {
   if (!canRestore)
     return (
       <>
-        <h1 className="sr-only">{t.newRestore.title}</h1>
+        <PageHeading className="sr-only">{t.newRestore.title}</PageHeading>
         <NoPermission title={t.common.onlyReads}>{t.common.whoMay}</NoPermission>
       </>
     );
@@ -101,7 +102,7 @@ function Rail({ plan, words, step, onStep, isReady }: RailProps) {
   const at = order.indexOf(step);
   return (
     <aside className="flex flex-col border-line border-r bg-bg px-5 py-6 max-lg:order-last max-lg:border-t max-lg:border-r-0">
-      <h1 className="text-page font-semibold">{t.newRestore.heading}</h1>
+      <PageHeading className="text-page font-semibold">{t.newRestore.heading}</PageHeading>
       <p className="mb-5 text-table text-ink2">{t.newRestore.intro}</p>
       <ol>
         {order.map((id, index) => {

@@ -36,6 +36,7 @@ export function InvitationsPanel() {
             <span className="ml-auto flex gap-2">
               <Button
                 kind="quiet"
+                aria-label={t.common.about(t.team.resend, invitation.email)}
                 busy={resend.isPending && resend.variables?.params.inviteId === invitation.id}
                 onClick={() => resend.mutate({ params: { inviteId: invitation.id } })}
               >
@@ -43,6 +44,7 @@ export function InvitationsPanel() {
               </Button>
               <Button
                 kind="quiet"
+                aria-label={t.common.about(t.team.cancelInvitation, invitation.email)}
                 busy={cancel.isPending && cancel.variables?.params.inviteId === invitation.id}
                 onClick={() => cancel.mutate({ params: { inviteId: invitation.id } })}
               >

@@ -129,7 +129,11 @@ function RemoveButton({ member, onAsk }: { member: Member; onAsk: () => void }) 
     (isSelf || (roleAtLeast(organization.role, 'admin') && roleAtLeast(organization.role, member.role)));
   if (!canRemove) return null;
   return (
-    <Button kind="quiet" onClick={onAsk}>
+    <Button
+      kind="quiet"
+      onClick={onAsk}
+      {...(isSelf ? {} : { 'aria-label': t.common.about(t.team.remove, member.name || member.email) })}
+    >
       {isSelf ? t.team.leave : t.team.remove}
     </Button>
   );

@@ -193,7 +193,7 @@ function Text({ title, detail, aside, text }: TextProps) {
         {title}
         {detail && <span className="font-normal text-ink3">{detail}</span>}
         <span className="ml-auto text-meta font-normal text-ink3">{aside}</span>
-        <CopyButton text={text} />
+        <CopyButton text={text} label={t.common.about(t.common.copy, title)} />
       </p>
       <pre
         tabIndex={0}
