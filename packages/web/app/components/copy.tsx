@@ -2,6 +2,7 @@ import { Check, Copy } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { shortenId } from '../format/numbers.ts';
 import { t } from '../texts/index.ts';
+import { announce } from './announcer.tsx';
 import { Button } from './button.tsx';
 
 const shownMs = 1500;
@@ -10,12 +11,34 @@ const shownMs = 1500;
 function useCopy(text: string, onCopied?: () => void): [done: boolean, copy: () => Promise<void>] {
   const [done, setDone] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    const isCopied = await write(text);
+    announce(isCopied ? t.common.copied : t.common.notCopied);
+    if (!isCopied) return;
     setDone(true);
     onCopied?.();
     setTimeout(() => setDone(false), shownMs);
   };
   return [done, copy];
+}
+
+/** Browsers keep the clipboard from pages that do not come by HTTPS; what is selected can be copied there too. */
+async function write(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const before = document.activeElement;
+    const area = document.createElement('textarea');
+    area.value = text;
+    area.className = 'sr-only';
+    // Nothing outside of an open dialog can be selected.
+    (before?.closest('dialog') ?? document.body).append(area);
+    area.select();
+    const isCopied = document.execCommand('copy');
+    area.remove();
+    if (before instanceof HTMLElement) before.focus();
+    return isCopied;
+  }
 }
 
 /** A button that says what it copies. */

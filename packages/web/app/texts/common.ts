@@ -18,6 +18,7 @@ export const common = {
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',
+  notCopied: 'It could not be copied: select it instead',
   copyId: 'Copy the whole id',
   cancel: 'Cancel',
   unsaved: {
