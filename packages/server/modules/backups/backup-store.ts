@@ -157,6 +157,14 @@ export const backupStore = {
     return row;
   },
 
+  /** Until the transaction ends they stay: whoever writes a record that waits to read them holds them, and hears if one is gone. */
+  async hold({ orm }: Transaction, organizationId: string, ids: readonly string[]): Promise<void> {
+    const wanted = and(inArray(backups.id, [...ids]), eq(backups.organizationId, organizationId));
+    const kept = and(wanted, isNull(backups.deletedAt));
+    const rows = await orm.select({ id: backups.id }).from(backups).where(kept).orderBy(backups.id).for('key share');
+    if (rows.length < new Set(ids).size) found(undefined);
+  },
+
   /** All of a project, newest first. */
   async lockAll({ orm }: Transaction, organizationId: string, projectId: string): Promise<BackupRow[]> {
     return orm

@@ -30,6 +30,8 @@ export async function createBackup(
       { id, ...newBackup(context, organization.id, project, request, destinationIds[0] as string, principal) },
       destinationIds,
     );
+    // Held now, it can no longer be disconnected; before, it could.
+    await projectStore.get(transaction, organization.id, project.id);
     await context.audit.noteCaller(transaction, caller, {
       action: 'backup.created',
       resource: { type: 'backup', id: inserted.id },

@@ -101,9 +101,9 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
       throw new Problem('INVALID_STATE', 'This restore is being undone or was undone; start a new one instead.', {
         details: { undoneBy: row.undoneBy },
       });
-    await requireSource(transaction, row);
     await projectStore.hold(transaction, [{ organizationId, projectId: row.targetProjectId }]);
     await projectStore.get(transaction, organizationId, row.targetProjectId);
+    await requireSource(transaction, row);
     // The row tells of its ranges as late as its holder last looked.
     const ranges = await rangeStore.list(transaction, row);
     const hasFailures =
@@ -150,7 +150,7 @@ async function requireSource(transaction: Transaction, row: RestoreRow): Promise
       'The journal of this restore is gone, so it is not known what is left to do: start a new one instead.',
     );
   const backupId = undone ? undone.safetyBackupId : row.backupId;
-  if (backupId !== null) await backupStore.get(transaction, organizationId, backupId);
+  if (backupId !== null) await backupStore.hold(transaction, organizationId, [backupId]);
   const { safetyBackupId } = row;
   // Another one made now would hold what this restore has written already.
   if (safetyBackupId !== null && !(await backupStore.find(transaction, organizationId, safetyBackupId)))

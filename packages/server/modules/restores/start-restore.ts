@@ -24,6 +24,9 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   const row = await database.tenant(organizationId, async (transaction) => {
     const target = await targetOf(transaction, organizationId, request.targetProjectId, what.projectId);
     const inserted = await restoreStore.insert(transaction, newRestore(context, caller, what, target, request));
+    // Held now, the target can no longer be disconnected, nor a backup be deleted; before, they could.
+    await projectStore.get(transaction, organizationId, target.id);
+    await backupStore.hold(transaction, organizationId, backupsOf(inserted));
     const { mergeMode, dryRun, deleteExtra, safetyBackup } = inserted;
     await context.audit.noteCaller(transaction, caller, {
       action: 'restore.created',
@@ -43,6 +46,9 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   await admitRestores(context.platform);
   return row;
 }
+
+const backupsOf = ({ backupId, items }: RestoreRow) =>
+  [backupId, ...(items ?? []).map((item) => item.backupId)].flatMap((id) => id ?? []);
 
 /** What a backup is of may be disconnected by now: then somebody says where it goes. */
 async function targetOf(

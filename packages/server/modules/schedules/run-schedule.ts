@@ -37,6 +37,8 @@ export async function runSchedule(context: SchedulesContext, caller: Caller, sch
     const owesFull = (await ofScheduleStore.owingFull(transaction, [row])).has(row.id);
     const asked = { id: backupId, number, trigger, destinationId: destinationIds[0] as string, owesFull, now };
     await backupStore.insertAll(transaction, [{ row: scheduledBackup(row, project, asked), destinationIds }]);
+    // Held now, it can no longer be disconnected; before, it could.
+    await projectStore.get(transaction, organizationId, project.id);
     await runStore.insertAll(transaction, [run]);
     const updated = await scheduleStore.update(transaction, organizationId, scheduleId, {
       runCount: number,

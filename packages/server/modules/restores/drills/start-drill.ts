@@ -26,6 +26,7 @@ export async function startDrill(
   const started = await database.tenant(organizationId, async (transaction) => {
     const backup = await requireAllowed(transaction, organizationId, backupId, targetProjectId);
     const row = await requestDrill(context, transaction, backup, targetProjectId ?? null, caller.origin.newId);
+    await backupStore.hold(transaction, organizationId, [backupId]);
     await context.audit.noteCaller(transaction, caller, {
       action: 'drill.started',
       resource: { type: 'drill', id: row.id },

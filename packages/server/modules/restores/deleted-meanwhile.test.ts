@@ -1,0 +1,87 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
+
+/** A backup or a project that is deleted in the moment in which something is asked for that needs it. */
+let bench: BackupBench;
+let owner: pg.Client;
+let backupId = '';
+let scheduleId = '';
+let stoppedId = '';
+beforeAll(async () => {
+  bench = await startBackupBench();
+  owner = new pg.Client(bench.app.databaseUrl);
+  await owner.connect();
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  backupId = await bench.backUp();
+  const schedule = { projectId: bench.shop.projectId, name: 'Nightly', cron: '0 3 * * *', retention: 7 };
+  scheduleId = (await post('/schedules', schedule)).body.data.id;
+  stoppedId = (await post('/backups/restore', { backupId })).body.data.id;
+  await untilEnded(bench.app, `/api/v1/backups/restore/${stoppedId}`, bench.as);
+  await owner.query(`update restores set status = 'failed', safety_backup_id = null where id = $1`, [stoppedId]);
+});
+afterAll(async () => {
+  await owner.end();
+  await bench.close();
+});
+
+const post = (path: string, body: object) =>
+  bench.app.request('POST', `/api/v1${path}`, { ...bench.as, ...(Object.keys(body).length > 0 ? { body } : {}) });
+
+async function openRecords(): Promise<unknown[]> {
+  const tables = ['backups', 'restores', 'drills'];
+  const open = tables.map((table) => `select id from ${table} where status in ('pending', 'running')`);
+  return (await owner.query(open.join(' union all '))).rows;
+}
+
+/** As a deletion does it: the row is locked, looked at, and then marked. */
+async function whileDeleted(table: 'backups' | 'projects', id: string, ask: () => ReturnType<typeof post>) {
+  await owner.query('begin');
+  await owner.query(`select 1 from ${table} where id = $1 for update`, [id]);
+  const asked = ask();
+  const first = await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, 1000, 'waits'))]);
+  await owner.query(`update ${table} set deleted_at = now() where id = $1`, [id]);
+  await owner.query('commit');
+  const answer = await asked;
+  await owner.query(`update ${table} set deleted_at = null where id = $1`, [id]);
+  return { first: first === 'waits' ? first : 'answered', answer: [answer.status, answer.body.error?.code] };
+}
+
+test.each([
+  ['a restore', () => post('/backups/restore', { backupId })],
+  ['a basket', () => post('/backups/restore', { items: [{ backupId, path: 'users/ada' }] })],
+  ['a drill', () => post(`/backups/${backupId}/drill`, {})],
+  ['a restore that goes on', () => post(`/backups/restore/${stoppedId}/resume`, {})],
+])(
+  '%s waits while its backup is deleted and is refused then: it failed later, for no reason it could name',
+  async (_what, ask) => {
+    const refused = { first: 'waits', answer: [404, 'BACKUP_NOT_FOUND'] };
+    expect(await whileDeleted('backups', backupId, ask)).toEqual(refused);
+    expect(await openRecords()).toEqual([]);
+  },
+);
+
+test.each([
+  ['a backup', () => post('/backups', { projectId: bench.shop.projectId })],
+  ['a restore', () => post('/backups/restore', { backupId, targetProjectId: bench.shop.projectId })],
+  ['a run of a schedule', () => post(`/schedules/${scheduleId}/run`, {})],
+])('%s waits while its project is disconnected and is refused then', async (_what, ask) => {
+  const refused = { first: 'waits', answer: [404, 'PROJECT_NOT_FOUND'] };
+  expect(await whileDeleted('projects', bench.shop.projectId, ask)).toEqual(refused);
+  expect(await openRecords()).toEqual([]);
+});
+
+test('of a restore and the deletion of its backup, asked for at once, one takes place', async () => {
+  for (let round = 0; round < 3; round++) {
+    const id = await bench.backUp();
+    const path = `/api/v1/backups/${id}`;
+    const asked = [post('/backups/restore', { backupId: id }), bench.app.request('DELETE', path, bench.as)];
+    const answers = (await Promise.all(asked)).map(({ status }) => status);
+    expect(
+      answers.filter((status) => status < 300),
+      String(answers),
+    ).toHaveLength(1);
+    await expect.poll(openRecords).toEqual([]);
+  }
+});
