@@ -117,7 +117,7 @@ export function composeModules(platform: Platform): Composition {
   const audit = createAuditModule(platform, { planOf });
   const organizations = createOrganizationsModule(platform, audit.log, {
     storageExists: async (transaction, organizationId, id) =>
-      (await storageStore.find(transaction, organizationId, id)) !== undefined,
+      (await storageStore.findHeld(transaction, organizationId, id)) !== undefined,
     countProjects,
     memberLeft: (transaction, organizationId, userId) =>
       dropConsentOf(transaction, organizationId, userId, clock.now()),

@@ -95,14 +95,14 @@ export async function destinationsOf(
   if (named.length > 0) {
     const places = new Map<string, string>();
     for (const id of new Set(named)) {
-      const { placeId } = await storageStore.get(transaction, organizationId, id);
+      const { placeId } = await storageStore.hold(transaction, organizationId, id);
       if (!places.has(placeId ?? id)) places.set(placeId ?? id, id);
     }
     return [...places.values()];
   }
   const organization = await context.organizations.active(transaction, organizationId);
   const fallback = organization?.defaultStorageId;
-  if (!fallback || !(await storageStore.find(transaction, organizationId, fallback))) {
+  if (!fallback || !(await storageStore.findHeld(transaction, organizationId, fallback))) {
     throw invalid('storageDestinationId', 'is required, because the organization has no default storage destination');
   }
   return [fallback];

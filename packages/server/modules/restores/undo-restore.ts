@@ -29,7 +29,6 @@ export async function undoRestore(
     await requireSaved(transaction, undone);
     const former = undone.undoneBy && (await restoreStore.find(transaction, organizationId, undone.undoneBy));
     if (former && !dryRun) requireAnother(former, force);
-    await projectStore.get(transaction, organizationId, undone.targetProjectId);
     const now = clock.now();
     const inserted = await restoreStore.insert(transaction, {
       id: ids.next('rst', caller.origin.newId),
@@ -54,6 +53,9 @@ export async function undoRestore(
       createdAt: now,
       updatedAt: now,
     });
+    // Held now, what was saved can no longer be deleted, nor the target be disconnected; before, they could.
+    await backupStore.hold(transaction, organizationId, [undone.safetyBackupId ?? []].flat());
+    await projectStore.get(transaction, organizationId, undone.targetProjectId);
     if (!dryRun)
       await restoreStore.update(transaction, organizationId, undone.id, { undoneBy: inserted.id, updatedAt: now });
     await context.audit.noteCaller(transaction, caller, {

@@ -33,7 +33,7 @@ export async function requireDestinations(
   ids: readonly string[],
 ): Promise<string[]> {
   const unique = [...new Set(ids)];
-  for (const id of unique) await storageStore.get(transaction, organizationId, id);
+  for (const id of unique) await storageStore.hold(transaction, organizationId, id);
   return unique;
 }
 

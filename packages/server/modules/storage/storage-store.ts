@@ -32,6 +32,7 @@ const manyDestinations = rowsWhere(
 const byId = is(sql.placeholder('organizationId'), sql.placeholder('id'));
 const oneDestination = rowsWhere(storageDestinations, byId);
 const oneLocked = rowsWhere(storageDestinations, byId, { lock: 'update' });
+const oneHeld = rowsWhere(storageDestinations, byId, { lock: 'key share' });
 
 /** What other records show of a destination. */
 export type StorageSummary = Pick<DestinationRow, 'id' | 'name' | 'type'>;
@@ -76,6 +77,16 @@ export const storageStore = {
 
   async find({ client }: Transaction, organizationId: string, id: string): Promise<DestinationRow | undefined> {
     const [row] = await client.read(oneDestination, { organizationId, id });
+    return row;
+  },
+
+  /** Until the transaction ends it is not removed. Whoever writes a record that names it, reads it so. */
+  async hold(transaction: Transaction, organizationId: string, id: string): Promise<DestinationRow> {
+    return found(await storageStore.findHeld(transaction, organizationId, id));
+  },
+
+  async findHeld({ client }: Transaction, organizationId: string, id: string): Promise<DestinationRow | undefined> {
+    const [row] = await client.read(oneHeld, { organizationId, id });
     return row;
   },
 

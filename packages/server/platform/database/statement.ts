@@ -96,7 +96,11 @@ export function rowsWhere<Table extends PgTable, Others extends Beside = Record<
     orderBy,
     lock,
     beside,
-  }: { readonly orderBy?: SQL; readonly lock?: 'update' | 'no key update'; readonly beside?: Others } = {},
+  }: {
+    readonly orderBy?: SQL;
+    readonly lock?: 'update' | 'no key update' | 'key share';
+    readonly beside?: Others;
+  } = {},
 ): Statement<Record<string, unknown>, RowBeside<Table, Others>> {
   const columns = getTableColumns(table as PgTable) as Record<string, PgColumn>;
   const build = (select: ReturnType<typeof selecting>) => {

@@ -48,9 +48,12 @@ export async function importBackup(
   const row = await database
     .tenant(organizationId, async (transaction) => {
       await clearFailed(transaction, organizationId, seen.id);
+      await storageStore.hold(transaction, organizationId, destination.id);
       const inserted = await backupStore.insert(transaction, newImport(context, caller, request, project, seen), [
         destination.id,
       ]);
+      // Held now, it can no longer be disconnected; while the file was looked at, it could.
+      await projectStore.get(transaction, organizationId, project.id);
       const { path, metadata } = request;
       await context.audit.noteCaller(transaction, caller, {
         action: 'backup.import_started',

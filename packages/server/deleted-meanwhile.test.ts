@@ -1,14 +1,17 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
-import { untilEnded } from '../../testing/protected-project.ts';
+import { type BackupBench, startBackupBench } from './testing/backup-bench.ts';
+import { untilEnded } from './testing/protected-project.ts';
 
-/** A backup or a project that is deleted in the moment in which something is asked for that needs it. */
+/** A backup, a project or a storage destination that is deleted in the moment in which something is asked for that needs it. */
 let bench: BackupBench;
 let owner: pg.Client;
 let backupId = '';
 let scheduleId = '';
 let stoppedId = '';
+let done: { id: string; safetyBackupId: string };
 beforeAll(async () => {
   bench = await startBackupBench();
   owner = new pg.Client(bench.app.databaseUrl);
@@ -17,8 +20,8 @@ beforeAll(async () => {
   backupId = await bench.backUp();
   const schedule = { projectId: bench.shop.projectId, name: 'Nightly', cron: '0 3 * * *', retention: 7 };
   scheduleId = (await post('/schedules', schedule)).body.data.id;
-  stoppedId = (await post('/backups/restore', { backupId })).body.data.id;
-  await untilEnded(bench.app, `/api/v1/backups/restore/${stoppedId}`, bench.as);
+  done = await restore();
+  stoppedId = (await restore()).id;
   await owner.query(`update restores set status = 'failed', safety_backup_id = null where id = $1`, [stoppedId]);
 });
 afterAll(async () => {
@@ -26,8 +29,22 @@ afterAll(async () => {
   await bench.close();
 });
 
-const post = (path: string, body: object) =>
-  bench.app.request('POST', `/api/v1${path}`, { ...bench.as, ...(Object.keys(body).length > 0 ? { body } : {}) });
+const call = (method: string, path: string, body: object) =>
+  bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(Object.keys(body).length > 0 ? { body } : {}) });
+const post = (path: string, body: object) => call('POST', path, body);
+const inIt = () => ({ storageDestinationId: bench.shop.destinationId });
+
+async function importOld() {
+  const folder = join(bench.app.folder, 'storage', bench.as.organizationId);
+  await writeFile(join(folder, 'old.json'), JSON.stringify({ users: { ada: { name: 'Ada' } } }));
+  const metadata = { createdAt: '2025-01-01T00:00:00Z', type: 'full', source: 'json' };
+  return post('/backups/import', { projectId: bench.shop.projectId, ...inIt(), path: 'old.json', metadata });
+}
+
+async function restore() {
+  const { id } = (await post('/backups/restore', { backupId })).body.data;
+  return untilEnded(bench.app, `/api/v1/backups/restore/${id}`, bench.as);
+}
 
 async function openRecords(): Promise<unknown[]> {
   const tables = ['backups', 'restores', 'drills'];
@@ -36,7 +53,7 @@ async function openRecords(): Promise<unknown[]> {
 }
 
 /** As a deletion does it: the row is locked, looked at, and then marked. */
-async function whileDeleted(table: 'backups' | 'projects', id: string, ask: () => ReturnType<typeof post>) {
+async function whileDeleted(table: string, id: string, ask: () => ReturnType<typeof post>) {
   await owner.query('begin');
   await owner.query(`select 1 from ${table} where id = $1 for update`, [id]);
   const asked = ask();
@@ -62,19 +79,55 @@ test.each([
   },
 );
 
+test('an undo waits while what was saved for it is deleted and is refused then', async () => {
+  const refused = { first: 'waits', answer: [404, 'BACKUP_NOT_FOUND'] };
+  const ask = () => post(`/backups/restore/${done.id}/undo`, {});
+  expect(await whileDeleted('backups', done.safetyBackupId, ask)).toEqual(refused);
+  expect(await openRecords()).toEqual([]);
+});
+
 test.each([
   ['a backup', () => post('/backups', { projectId: bench.shop.projectId })],
   ['a restore', () => post('/backups/restore', { backupId, targetProjectId: bench.shop.projectId })],
   ['a run of a schedule', () => post(`/schedules/${scheduleId}/run`, {})],
+  ['an undo', () => post(`/backups/restore/${done.id}/undo`, {})],
+  ['an import', importOld],
 ])('%s waits while its project is disconnected and is refused then', async (_what, ask) => {
   const refused = { first: 'waits', answer: [404, 'PROJECT_NOT_FOUND'] };
   expect(await whileDeleted('projects', bench.shop.projectId, ask)).toEqual(refused);
   expect(await openRecords()).toEqual([]);
 });
 
+const noSuch = [404, 'STORAGE_DESTINATION_NOT_FOUND'];
+const invalid = [400, 'VALIDATION_ERROR'];
+const at = (more: object) => ({ projectId: bench.shop.projectId, ...inIt(), ...more });
+const asDefault = () => ({ settings: { defaultStorageId: bench.shop.destinationId } });
+
+test.each([
+  ['a backup into it', noSuch, () => post('/backups', at({}))],
+  ['a backup into the default', invalid, () => post('/backups', { projectId: bench.shop.projectId })],
+  ['a schedule', noSuch, () => post('/schedules', at({ name: 'Weekly', cron: '0 3 * * 0' }))],
+  ['an import', noSuch, importOld],
+  ['point-in-time recovery', noSuch, () => post(`/projects/${bench.shop.projectId}/pitr/enable`, inIt())],
+  ['the default', invalid, () => call('PUT', '/organizations/current', asDefault())],
+])(
+  '%s waits while the destination is removed and is refused then: a backup was completed where nobody finds it',
+  async (What, answer, ask) => {
+    await owner.query('update organizations set default_storage_id = $2 where id = $1', [
+      bench.as.organizationId,
+      What === 'the default' ? null : bench.shop.destinationId,
+    ]);
+    expect(await whileDeleted('storage_destinations', bench.shop.destinationId, ask)).toEqual({
+      first: 'waits',
+      answer,
+    });
+    expect(await openRecords()).toEqual([]);
+  },
+);
+
 test('of a restore and the deletion of its backup, asked for at once, one takes place', async () => {
   for (let round = 0; round < 3; round++) {
-    const id = await bench.backUp();
+    const id = await bench.backUp(inIt());
     const path = `/api/v1/backups/${id}`;
     const asked = [post('/backups/restore', { backupId: id }), bench.app.request('DELETE', path, bench.as)];
     const answers = (await Promise.all(asked)).map(({ status }) => status);
