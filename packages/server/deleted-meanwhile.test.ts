@@ -34,6 +34,8 @@ const call = (method: string, path: string, body: object) =>
 const post = (path: string, body: object) => call('POST', path, body);
 const inIt = () => ({ storageDestinationId: bench.shop.destinationId });
 
+const at = (more: object) => ({ projectId: bench.shop.projectId, ...inIt(), ...more });
+
 async function importOld() {
   const folder = join(bench.app.folder, 'storage', bench.as.organizationId);
   await writeFile(join(folder, 'old.json'), JSON.stringify({ users: { ada: { name: 'Ada' } } }));
@@ -92,6 +94,8 @@ test.each([
   ['a run of a schedule', () => post(`/schedules/${scheduleId}/run`, {})],
   ['an undo', () => post(`/backups/restore/${done.id}/undo`, {})],
   ['an import', importOld],
+  ['a schedule', () => post('/schedules', at({ name: 'Weekly', cron: '0 3 * * 0' }))],
+  ['point-in-time recovery', () => post(`/projects/${bench.shop.projectId}/pitr/enable`, inIt())],
 ])('%s waits while its project is disconnected and is refused then', async (_what, ask) => {
   const refused = { first: 'waits', answer: [404, 'PROJECT_NOT_FOUND'] };
   expect(await whileDeleted('projects', bench.shop.projectId, ask)).toEqual(refused);
@@ -100,7 +104,6 @@ test.each([
 
 const noSuch = [404, 'STORAGE_DESTINATION_NOT_FOUND'];
 const invalid = [400, 'VALIDATION_ERROR'];
-const at = (more: object) => ({ projectId: bench.shop.projectId, ...inIt(), ...more });
 const asDefault = () => ({ settings: { defaultStorageId: bench.shop.destinationId } });
 
 test.each([
