@@ -54,6 +54,8 @@ describe('the documented receivers', () => {
       if (!runs) skip('not installed here');
       const child = spawn(program, args, {
         env: { ...process.env, WEBHOOK_SECRET: secret, PORT: '0', NODE_OPTIONS: '' },
+        // `go run` starts the receiver as a process of its own, which ends with their group only.
+        detached: true,
       });
       const output: string[] = [];
       child.stdout.on('data', (chunk) => output.push(String(chunk)));
@@ -79,7 +81,7 @@ describe('the documented receivers', () => {
         await expect.poll(() => told().length).toBe(2 + crowd);
         expect(new Set(told())).toEqual(new Set(['backup.completed']));
       } finally {
-        child.kill();
+        process.kill(-child.pid!);
       }
     },
   );
