@@ -8,14 +8,20 @@ const workersMax = availableParallelism() + 4;
 
 /** These wait or compute longest; begun last, they would run alone while the other workers are idle. */
 const longest = [
-  'packages/server/modules/restores/ranges/cluster.test.ts',
   'packages/server/modules/backups/run/cluster.test.ts',
+  'packages/server/modules/organizations/lifecycle/running-work.test.ts',
+  'packages/server/modules/restores/ranges/cluster.test.ts',
   'packages/web/tests/accessibility.test.ts',
-  'packages/server/modules/schedules/retention/retention-execution.test.ts',
   'packages/server/modules/schedules/due/schedulers.test.ts',
   'packages/server/modules/restores/undo.test.ts',
+  'packages/web/tests/three-am.test.ts',
+  'packages/web/tests/people.test.ts',
+  'packages/server/model.test.ts',
+  'packages/server/files.fuzz.test.ts',
+  'packages/server/matrix.test.ts',
   'packages/cli/documentation/worst-day.test.ts',
   'packages/engine/stores/conformance.test.ts',
+  'packages/engine/testing/as-google.fuzz.test.ts',
   'packages/server/main.test.ts',
   'packages/server/modules/pitr/lifecycle.test.ts',
   'packages/server/upgrade.test.ts',
@@ -25,10 +31,6 @@ const longest = [
   'packages/cli/documentation/command-line.test.ts',
   'packages/web/tests/awkward.test.ts',
   'packages/server/typed-client.test.ts',
-  'packages/server/files.fuzz.test.ts',
-  'packages/web/tests/people.test.ts',
-  'packages/server/modules/schedules/cron/ten-years.test.ts',
-  'packages/server/matrix.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -61,6 +63,12 @@ export default defineConfig({
     // What happens in the background takes as long as the machine is busy, and who asks more often makes it busier.
     expect: { poll: { timeout: 60_000, interval: 100 } },
     maxWorkers: workersMax,
+    tags: [
+      {
+        name: 'long',
+        description: 'A promise that takes seconds to hold; `npm test` leaves it to `npm test -- --all`.',
+      },
+    ],
     isolate: false,
     sequence: { sequencer: LongestFirst },
     projects: [

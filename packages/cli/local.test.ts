@@ -345,7 +345,8 @@ test('a change of key that broke off in the middle of a chain is ended by the sa
   expect((await run('verify', 'increment', '--key-file', next)).code).toBe(0);
 });
 
-test('a new passphrase is asked for twice: a slip of the hand would close the backups for good', {
+test('a new passphrase is asked for twice: a typing mistake would lock the backups', {
+  tags: 'long',
   timeout: 120_000,
 }, async () => {
   const store = ['--store', join(folder, 'typed')];

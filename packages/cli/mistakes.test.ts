@@ -54,7 +54,9 @@ test('every command that deletes can be told --yes, and so asks otherwise', asyn
   expect(silent.map(([way]) => way)).toEqual([]);
 });
 
-test('without a terminal and without --yes nothing is deleted, and the exit code is that of wrong usage', async () => {
+test('without a terminal and without --yes nothing is deleted, and the exit code is that of wrong usage', {
+  tags: 'long',
+}, async () => {
   const backupId = await backUp('--collections', 'edge');
   await holdfast('schedule', 'add', 'Shop', 'Weekly', '0 2 * * 0');
   for (const words of [
@@ -187,7 +189,7 @@ describe('names that do not exist are told, with exit code 5', () => {
     await firestore.doc('people/new').delete();
   });
 
-  test('collections as our own lists print them are taken everywhere', async () => {
+  test('collections as our own lists print them are taken everywhere', { tags: 'long' }, async () => {
     const tree = (await holdfast('backup', 'browse', whole)).out;
     expect(tree).toContain(orders);
     const part = await backUp('--collections', orders);
@@ -232,7 +234,7 @@ test('the owner is reminded of the recovery kit until it was taken, and nobody e
   expect((await holdfast('status')).error).not.toContain(reminder);
 });
 
-test('afterwards it says how many went', async () => {
+test('afterwards it says how many went', { tags: 'long' }, async () => {
   await firestore.doc('extras/kept').set({ here: true });
   const backupId = await backUp('--collections', 'extras');
   for (const id of ['one', 'two']) await firestore.doc(`extras/${id}`).set({ id });

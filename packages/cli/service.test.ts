@@ -105,7 +105,7 @@ describe('backups', () => {
     expect((await holdfast('project', 'remove', project.json.id, '--yes', '--json')).json.removed).toBe(true);
   });
 
-  test('that are damaged are told apart from good ones, and half an export is none', async () => {
+  test('that are damaged are told apart from good ones, and half an export is none', { tags: 'long' }, async () => {
     const id = await backUp();
     const segments = join(app.folder, 'storage', shop.organizationId, 'backups', id, 'segments');
     const [segment] = await readdir(segments);
@@ -119,7 +119,7 @@ describe('backups', () => {
     expect((await holdfast('backup', 'delete', id, '--yes')).code).toBe(0);
   });
 
-  test('that cannot be read for want of their key are not called damaged', async () => {
+  test('that cannot be read for want of their key are not called damaged', { tags: 'long' }, async () => {
     const file = join(folder, 'passphrase');
     await writeFile(file, 'a sentence that nobody guesses');
     await holdfast('encryption-key', 'set', '--passphrase-file', file);
@@ -171,7 +171,9 @@ describe('backups', () => {
 });
 
 describe('restores', () => {
-  test('are tried, run, listed and undone from the command line; a drill proves the backup', async () => {
+  test('are tried, run, listed and undone from the command line; a drill proves the backup', {
+    tags: 'long',
+  }, async () => {
     const backupId = await backUp();
     const [first] = (await holdfast('backup', 'browse', backupId, '--prefix', 'a', '--limit', '1', '--json')).json
       .documents;
@@ -221,7 +223,7 @@ describe('restores', () => {
 });
 
 describe('projects and storage', () => {
-  test('are connected, tested, estimated and removed from the command line', async () => {
+  test('are connected, tested, estimated and removed from the command line', { tags: 'long' }, async () => {
     const tree = (await holdfast('project', 'collections', 'Shop', '--json')).json.collections;
     expect(tree.length).toBeGreaterThan(1);
     expect((await holdfast('project', 'cost', 'Shop', '--json')).json.full.reads).toBeGreaterThanOrEqual(documents);
@@ -269,7 +271,9 @@ describe('projects and storage', () => {
 });
 
 describe('status', () => {
-  test('watches everything that waits or runs until it has ended, also over several jobs at once', async () => {
+  test('watches everything that waits or runs until it has ended, also over several jobs at once', {
+    tags: 'long',
+  }, async () => {
     expect((await holdfast('status')).out).toBe('Nothing waits or runs.\n');
     const first = (await holdfast('backup', 'Shop', '--json')).json.id;
     const second = (await holdfast('backup', 'Shop', '--json')).json.id;
@@ -348,7 +352,7 @@ describe('a reader who stops early', () => {
       execFile('bash', ['-c', line], { env: process.env }, (failure) => resolve(Number(failure?.code ?? 0)));
     });
 
-  test('of the progress does not end the wait for what was begun', async () => {
+  test('of the progress does not end the wait for what was begun', { tags: 'long' }, async () => {
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 1500 });
     try {
       expect(await firstOf('backup Shop --wait', '2>&1 >/dev/null | head -1')).toBe(0);
@@ -358,7 +362,7 @@ describe('a reader who stops early', () => {
     }
   });
 
-  test('of what is watched is not told that it has ended well', async () => {
+  test('of what is watched is not told that it has ended well', { tags: 'long' }, async () => {
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
     try {
       const { id } = (await holdfast('backup', 'Shop', '--json')).json;

@@ -17,6 +17,7 @@ describe('a sign-in', () => {
   });
 
   test('with an API key from the input is kept in a file that only its owner can read', {
+    tags: 'long',
     timeout: 30_000,
   }, async () => {
     const nobody = await holdfast('whoami');
@@ -131,7 +132,10 @@ describe('a command line', () => {
     expect((await holdfast('restore', '--help')).out).toMatch(/list \[options\][\s\S]*--no-safety-backup/);
   });
 
-  test('that is interrupted stops at once and leaves the job to the service', { timeout: 30_000 }, async () => {
+  test('that is interrupted stops at once and leaves the job to the service', {
+    tags: 'long',
+    timeout: 30_000,
+  }, async () => {
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 60_000 });
     const child = spawn(process.execPath, [main, 'backup', 'Shop', '--wait'], { env: process.env });
     const [told, code] = await new Promise<[string, number | null]>((resolve) => {

@@ -62,7 +62,7 @@ describe('the team', () => {
   });
 });
 
-test('a secret whose answer got lost on the way is told as lost, and not as nothing', async () => {
+test('a secret whose answer got lost on the way is told as lost, and not as nothing', { tags: 'long' }, async () => {
   const lost = async (...words: string[]) => {
     const real = globalThis.fetch;
     let isLost = false;
@@ -129,7 +129,9 @@ test('webhooks are added, tested, looked at, retried, rotated and deleted from t
   expect((await holdfast('webhook', 'delete', 'Ops', '--yes')).code).toBe(0);
 });
 
-test('the encryption key is given, rotated and withdrawn, and the kit is taken, without a passphrase on any command line', async () => {
+test('the encryption key is given, rotated and withdrawn, and the kit is taken, without a passphrase on any command line', {
+  tags: 'long',
+}, async () => {
   const file = join(folder, 'passphrase');
   await writeFile(file, 'correct horse battery staple\n');
   expect((await holdfast('encryption-key', 'show')).out).toMatch(/Whose +the service's/);
@@ -164,7 +166,9 @@ test('a destination is changed without being made anew, and what would point it 
   expect((await holdfast('storage', 'show', 'Cupboard')).out).toMatch(/Default +no/);
 });
 
-test('lists tell what started a backup, and latest is the newest whole one of its own project', async () => {
+test('lists tell what started a backup, and latest is the newest whole one of its own project', {
+  tags: 'long',
+}, async () => {
   const whole = await backUp();
   await backUp('--collections', 'edge');
   await backUp('--exclude', 'edge');

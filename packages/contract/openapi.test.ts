@@ -116,13 +116,13 @@ describe('linters find nothing', () => {
     return stdout;
   };
 
-  test('Spectral with the OpenAPI and OWASP rules', async () => {
+  test('Spectral with the OpenAPI and OWASP rules', { tags: 'long' }, async () => {
     const bin = require.resolve('@stoplight/spectral-cli/dist/index.js');
     const output = await lint(bin, ['lint', 'openapi.json', '-r', '.spectral.yaml', '-f', 'json', '-q']);
     expect(JSON.parse(output)).toEqual([]);
   });
 
-  test('Redocly with its recommended rules', async () => {
+  test('Redocly with its recommended rules', { tags: 'long' }, async () => {
     const bin = `${require.resolve('@redocly/cli/package.json').replace('package.json', '')}bin/cli.js`;
     const output = await lint(bin, ['lint', 'openapi.json', '--config', 'redocly.yaml', '--format', 'json']);
     const report = JSON.parse(output) as { totals: { errors: number; warnings: number } };

@@ -34,8 +34,8 @@ function run(name: string, ...args: string[]): Promise<{ status: unknown; output
 
 test('there are some', () => expect(names.length).toBeGreaterThanOrEqual(10));
 
-describe.each(names)('npm run %s', (name) => {
-  test('answers --help in a few lines, and does nothing else', async () => {
+describe.each(names)('npm run %s', { tags: 'long' }, (name) => {
+  test('answers --help in a few lines, and does nothing else', { tags: 'long' }, async () => {
     const { status, output, errors } = await run(name, '--help');
     expect([status, errors]).toEqual([0, '']);
     expect(output).toMatch(/^npm (start|test|run [a-z-]+) --.* \[options\]\n\n/);
@@ -44,7 +44,9 @@ describe.each(names)('npm run %s', (name) => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('refuses an option that it does not know in one line, and does nothing else', async () => {
+  test('refuses an option that it does not know in one line, and does nothing else', {
+    tags: 'long',
+  }, async () => {
     expect(await run(name, '--no-such-option')).toEqual({
       status: 2,
       output: '',

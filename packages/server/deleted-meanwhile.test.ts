@@ -128,7 +128,7 @@ test.each([
   },
 );
 
-test('of a restore and the deletion of its backup, asked for at once, one takes place', async () => {
+test('of a restore and the deletion of its backup, asked for at once, one takes place', { tags: 'long' }, async () => {
   for (let round = 0; round < 3; round++) {
     const id = await bench.backUp(inIt());
     const path = `/api/v1/backups/${id}`;

@@ -1,3 +1,4 @@
+// @module-tag long
 import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runMomentsModel } from './testing/model/moments.ts';

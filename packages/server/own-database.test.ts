@@ -27,7 +27,9 @@ test('several who make the same data folder at the same moment all find it made'
   }
 });
 
-test('a start that fails ends the database that was begun for it, also where nobody has waited for it', async () => {
+test('a start that fails ends the database that was begun for it, also where nobody has waited for it', {
+  tags: 'long',
+}, async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };

@@ -51,7 +51,7 @@ describe('with DEFAULT_PLAN and METRICS_TOKEN', () => {
   });
   afterAll(() => app.close());
 
-  test('new organizations get that plan and what belongs to it', async () => {
+  test('new organizations get that plan and what belongs to it', { tags: 'long' }, async () => {
     const { token } = await signUp(app, 'founder@example.com');
     const founded = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Small' } });
     const as = { token, organizationId: founded.body.data.id };

@@ -1,3 +1,4 @@
+// @module-tag long
 import { once } from 'node:events';
 import { Firestore } from '@google-cloud/firestore';
 import pg from 'pg';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { join } from 'node:path';
 import { createS3Store } from '@holdfast/engine';
 import { sandboxS3Credential } from '@holdfast/sandbox';

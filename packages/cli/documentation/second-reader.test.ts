@@ -92,7 +92,9 @@ describe.skipIf(python === undefined)('a second reader, by docs/format.md', () =
     return out;
   }
 
-  test('reads a chain document by document as the product exports it: every type, odd ids, deletes', async () => {
+  test('reads a chain document by document as the product exports it: every type, odd ids, deletes', {
+    tags: 'long',
+  }, async () => {
     await expectSame(full, store, '--master-key-file master.key');
     const out = await expectSame(increment, store, '--master-key-file master.key');
     expect(out).not.toContain('documents/users/gone"');
@@ -106,7 +108,9 @@ describe.skipIf(python === undefined)('a second reader, by docs/format.md', () =
     ]);
   });
 
-  test('reads what was written in earlier days: shards, accounts beside the documents, a passphrase', async () => {
+  test('reads what was written in earlier days: shards, accounts beside the documents, a passphrase', {
+    tags: 'long',
+  }, async () => {
     const key = `--key ${Buffer.alloc(32, 7).toString('base64')}`;
     for (const id of ['full', 'increment']) await expectSame(id, frozen, '--key-file frozen.key', key);
     await expectSame('passphrase', frozen, '--passphrase-file passphrase.txt', '--passphrase - < passphrase.txt');

@@ -1,3 +1,4 @@
+// @module-tag long
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';

@@ -101,7 +101,7 @@ test('the unit of docs/firebase.md is one that systemd knows', async ({ skip }) 
 });
 
 describe('a command that no test can carry out', () => {
-  test.for(lines)('%s: `%s` is one that its program knows', async ([, line], { skip }) => {
+  test.for(lines)('%s: `%s` is one that its program knows', { tags: 'long' }, async ([, line], { skip }) => {
     const [program = ''] = line.split(' ');
     if (!isInstalled(program)) skip(`${program} is not installed here`);
     await (readers[program] ?? byHelp)(line);

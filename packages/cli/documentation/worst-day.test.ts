@@ -154,7 +154,9 @@ test('every destination holds the keys, and a new server with the master key has
   });
 });
 
-test('without the master key nothing opens and that is said; the passphrase opens its own, by the salt of each', async () => {
+test('without the master key nothing opens and that is said; the passphrase opens its own, by the salt of each', {
+  tags: 'long',
+}, async () => {
   await onNewServer(randomBytes(32).toString('base64'), async (server) => {
     const locked = await rescan(server, 'passphrase');
     expect(locked).toMatchObject({ status: 'failed', error: { code: 'DECRYPTION_ERROR' } });
@@ -174,6 +176,7 @@ test.each([
   ['passphrase', 'passphrase'],
 ] as const)(
   'the page of the worst day holds for the command line alone: %s, bucket of the %s',
+  { tags: 'long' },
   async (block, bucket) => {
     const project = `again-${block}-${bucket}`;
     const out = await runBlock(block, {
@@ -187,7 +190,9 @@ test.each([
   },
 );
 
-test('the page of the worst day holds for a new server: with the master key, and with the passphrase', async () => {
+test('the page of the worst day holds for a new server: with the master key, and with the passphrase', {
+  tags: 'long',
+}, async () => {
   const variables = ({ app, as }: NewServer, Bucket: string) => ({
     HOLDFAST_URL: app.address,
     HOLDFAST_TOKEN: as.token,
@@ -227,7 +232,7 @@ test('the worst day takes two commands, as README.md says, in a process of their
   await expectRestored('disaster', backups.service[1] as string);
 });
 
-test('every block of the page was run', () => {
+test('every block of the page was run', { tags: 'long' }, () => {
   for (const { name } of shellBlocks(worstDay)) expect(ran).toContain(`${worstDay}#${name}`);
 });
 

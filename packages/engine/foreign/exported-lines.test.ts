@@ -40,7 +40,7 @@ function lineOf(path: string, fields: unknown, more: object = {}): string {
 }
 
 describe('an export of ours', () => {
-  test('comes back line for line, whatever the documents hold', async () => {
+  test('comes back line for line, whatever the documents hold', { tags: 'long' }, async () => {
     const paths = ['b/2', 'a/1', 'a/1/x/__id7__', 'a/__id-3__', 'c/é', 'a/0'];
     await fc.assert(
       fc.asyncProperty(fc.array(arbitraryFields, { minLength: 1, maxLength: 6 }), async (given) => {
@@ -71,7 +71,10 @@ describe('an export of ours', () => {
     expect(await imported(lines)).toBe(lines);
   });
 
-  test('comes back with documents as large as Firestore takes, in whatever way they are large', async () => {
+  test('comes back with documents as large as Firestore takes, in whatever way they are large', {
+    tags: 'long',
+    timeout: 240_000,
+  }, async () => {
     const many = (count: number, value: JsonValue) => ({ arrayValue: { values: Array(count).fill(value) } });
     const large: JsonFields[] = [
       { text: { stringValue: '\u0001'.repeat(1_040_000) } },
@@ -85,7 +88,7 @@ describe('an export of ours', () => {
       const lines = lineOf('a/b', fields);
       expect((await imported(lines)) === lines, Object.keys(fields).join()).toBe(true);
     }
-  }, 240_000);
+  });
 
   test('holds documents that lie twenty levels deep, embeddings among them, and no deeper ones', async () => {
     const nested = (levels: number, value: JsonValue): JsonValue =>
@@ -211,7 +214,10 @@ describe('a damaged export is refused with the number of its line', () => {
     for (const none of ['', '\n\n']) expect(await refusal(none)).toContain('there is no document in it');
   });
 
-  test('cut anywhere, it is refused or read up to a whole line; a last line without an end is told', async () => {
+  test('cut anywhere, it is refused or read up to a whole line; a last line without an end is told', {
+    tags: 'long',
+    timeout: 240_000,
+  }, async () => {
     const lines = [
       lineOf('a/1', { t: { stringValue: 'é😀"\\' } }),
       lineOf('a/2', {}),
@@ -232,9 +238,9 @@ describe('a damaged export is refused with the number of its line', () => {
       const told = `Line ${whole + 1} of ${file} is the last one and has no end: the file may be cut short.`;
       expect(warnings).toEqual(text.endsWith('\n') ? [] : [told]);
     }
-  }, 240_000);
+  });
 
-  test('a line without an end is not read for ever', async () => {
+  test('a line without an end is not read for ever', { tags: 'long' }, async () => {
     expect(await refusal(`${good}{"name":${' '.repeat(34_000_000)}`)).toBe(
       `Line 3 of ${file} is refused: it has more than 33554432 bytes.`,
     );

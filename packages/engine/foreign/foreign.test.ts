@@ -26,7 +26,7 @@ test('CRC-32C is the one of the standard', () => {
 });
 
 describe('a managed export', () => {
-  test('reads back every value of every document, in the order of paths', async () => {
+  test('reads back every value of every document, in the order of paths', { tags: 'long' }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(arbitraryFields, { minLength: 1, maxLength: 6 }), async (given) => {
         const paths = ['b/2', 'a/1', 'a/1/x/__id7__', 'a/__id-3__', 'c/é', 'a/0'];
@@ -291,7 +291,9 @@ describe('an export that is made to hurt', () => {
     });
   });
 
-  test('a document with as many values as are allowed is read within the memory of its thread', async () => {
+  test('a document with as many values as are allowed is read within the memory of its thread', {
+    tags: 'long',
+  }, async () => {
     const text = `{"users":{"ada":{"n":[${'true,'.repeat(199_000)}true]}}}`;
     await harness.store.put('values.json', Buffer.from(text));
     expect(Object.keys(await fieldsOf(await openForeign('json', 'values.json')))).toEqual(['users/ada']);

@@ -55,21 +55,25 @@ describe("an export that Google's own emulator wrote", () => {
     await expectAllOf(fileURLToPath(new URL('../fixtures/frozen', import.meta.url)), 'google-emulator');
   });
 
-  test.skipIf(!isGoogleEmulatorInstalled)('just now, is read with every value as it was', async () => {
-    const emulator = await startGoogleEmulator();
-    const folder = await mkdtemp(join(tmpdir(), 'holdfast-export-'));
-    const connected = connectFirestore({ projectId, connection: { type: 'emulator', host: emulator.address } });
-    try {
-      const records = recordsOf(database, [...written]);
-      const result = await connected.target.apply(records, { mode: 'overwrite', rampUp: false });
-      expect(result.written, JSON.stringify(result.errors)).toBe(written.length);
-      await exportByEmulator(emulator.address, projectId, folder, 'now');
-      await expectAllOf(folder, 'now');
-    } finally {
-      await connected.close();
-      await emulator.stop();
+  test.skipIf(!isGoogleEmulatorInstalled)(
+    'just now, is read with every value as it was',
+    { tags: 'long' },
+    async () => {
+      const emulator = await startGoogleEmulator();
+      const folder = await mkdtemp(join(tmpdir(), 'holdfast-export-'));
+      const connected = connectFirestore({ projectId, connection: { type: 'emulator', host: emulator.address } });
+      try {
+        const records = recordsOf(database, [...written]);
+        const result = await connected.target.apply(records, { mode: 'overwrite', rampUp: false });
+        expect(result.written, JSON.stringify(result.errors)).toBe(written.length);
+        await exportByEmulator(emulator.address, projectId, folder, 'now');
+        await expectAllOf(folder, 'now');
+      } finally {
+        await connected.close();
+        await emulator.stop();
 
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
 });

@@ -37,7 +37,9 @@ test('two files that come drop by drop keep no third one from being read', async
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
-test('documents as large as Firestore takes are read, however many values they have; more values than that are refused', async () => {
+test('documents as large as Firestore takes are read, however many values they have; more values than that are refused', {
+  tags: 'long',
+}, async () => {
   const point = '{"__datatype__":"geopoint","value":{"_latitude":1.25,"_longitude":2.5}}';
   const many = (count: number, one: (at: number) => string) => Array.from({ length: count }, (_, at) => one(at)).join();
   const read = (fields: string) => {

@@ -308,7 +308,7 @@ describe('a version 1 file', () => {
     expect(error).toMatch(/^users\/ada is refused: the field list\[0\]\.bad /);
   });
 
-  test('with a document of which Firestore would not take all is refused and names it', async () => {
+  test('with a document of which Firestore would not take all is refused and names it', { tags: 'long' }, async () => {
     const size = (path: string, text: number) =>
       path.split('/').reduce((sum, id) => sum + id.length + 1, 16) + 32 + 't'.length + 1 + text + 1;
     const room = 1_048_576 - size('users/ada', 0);
@@ -327,7 +327,7 @@ describe('a version 1 file', () => {
     );
   });
 
-  test('names the document that is broken or stands twice', async () => {
+  test('names the document that is broken or stands twice', { tags: 'long' }, async () => {
     for (const [text, named] of [
       ['{"users":{"ada":{"n":1},"bob":{"n":', 'users/bob'],
       ['{"users":{"ada":{"n":1},"bob":{"m":{"n":1,"n":2}}}}', 'users/bob'],
@@ -343,7 +343,7 @@ describe('a version 1 file', () => {
     expect(await refusalOf(openForeign('json', 'v1/named.json'))).toContain('users/3');
   });
 
-  test('of any shape gives every value of every document exactly, or is refused', async () => {
+  test('of any shape gives every value of every document exactly, or is refused', { tags: 'long' }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(arbitraryFields, { minLength: 1, maxLength: 4 }), async (given) => {
         const documents = given.map((fields) => withoutNestedArrays(fields));

@@ -119,7 +119,9 @@ describe.each(Object.keys(openers))('%s storage that means no good', (kind) => {
     },
   );
 
-  test('a listing of versions that never advances, goes backwards or never leaves one name ends with a clear error', async () => {
+  test('a listing of versions that never advances, goes backwards or never leaves one name ends with a clear error', {
+    tags: 'long',
+  }, async () => {
     for (const mischief of ['versions standing still', 'versions going backwards'] as const) {
       storage.mischief = mischief;
       const error = await failureOf(call('listHidden'));
@@ -153,7 +155,7 @@ describe.each(Object.keys(openers))('%s storage that means no good', (kind) => {
     expect((await failureOf(store.getRange('key', 0, 10))).code).toBe('INTEGRITY_ERROR');
   });
 
-  test('whatever it answers, every call ends, and ends with a code of the port', async () => {
+  test('whatever it answers, every call ends, and ends with a code of the port', { tags: 'long' }, async () => {
     const outcomes = await Promise.all(mischiefs.map((mischief) => outcomesOf(mischief)));
     for (const [name, error] of outcomes.flat())
       if (error !== undefined)

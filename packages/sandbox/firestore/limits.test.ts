@@ -24,7 +24,9 @@ test('a document of exactly 1 MiB by Firestore’s formula is stored, one byte m
   );
 });
 
-test('a million empty strings are a legal document of 5 MiB once their field is exempt from the indexes', async () => {
+test('a million empty strings are a legal document of 5 MiB once their field is exempt from the indexes', {
+  tags: 'long',
+}, async () => {
   const element = Buffer.from([0x0a, 3, 0x8a, 1, 0]);
   const strings = (count: number) =>
     documentFields(['strings', new WireWriter().delimited(9, Buffer.alloc(count * element.length, element)).finish()]);

@@ -27,7 +27,7 @@ test('in a process of its own it prints its addresses, serves a sample, and goes
   expect(code).toBe(0);
 });
 
-test('what is wrong with the command is said in a sentence', async () => {
+test('what is wrong with the command is said in a sentence', { tags: 'long' }, async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;

@@ -1,3 +1,4 @@
+// @module-tag long
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { value } from '../sample-data/value-builder.ts';

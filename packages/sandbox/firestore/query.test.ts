@@ -336,7 +336,7 @@ test('a large answer arrives whole and in order while documents are written into
   expect(paths).toEqual([...paths].sort());
 });
 
-test('forty readers on one connection all get the whole collection', async () => {
+test('forty readers on one connection all get the whole collection', { tags: 'long' }, async () => {
   fillFast(sandbox.control.database(name), { collection: 'shared', documents: 3000 });
   const structuredQuery = { from: [{ collectionId: 'shared' }] };
   const counts = await Promise.all(

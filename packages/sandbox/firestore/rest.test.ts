@@ -119,7 +119,7 @@ describe('a query over REST', () => {
     });
   });
 
-  test('waits for a reader that does not keep up', async () => {
+  test('waits for a reader that does not keep up', { tags: 'long' }, async () => {
     fillFast(sandbox.control.database(name), { collection: 'a', documents: 60_000 });
     const response = await ask({ structuredQuery: { from: [{ collectionId: 'a' }] } });
     await new Promise((resolve) => setTimeout(resolve, 300));

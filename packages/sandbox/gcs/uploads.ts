@@ -7,12 +7,6 @@ import { objectResource } from './resources.ts';
 import { readObjectSettings } from './settings.ts';
 import { checkDigests, checkName, claimedDigests, damage, placeObject, startDigests } from './write-object.ts';
 
-/** Where the damage of a fault plan goes in a body whose length may not be known. */
-function damageOffset(call: Call): number | undefined {
-  if (call.corruptAt === undefined) return undefined;
-  return Math.floor(call.corruptAt * Number(call.headers['content-length'] ?? 1000));
-}
-
 interface Body {
   /** Gives the object's bytes within a piece of the request's body. */
   push(bytes: Buffer): Buffer[];
@@ -38,18 +32,22 @@ async function uploadAtOnce(call: Call, body: Body): Promise<Reply> {
   const bucket = state.bucket(call.names[0]!);
   const digests = startDigests();
   const writer = state.contents.create();
-  const damageAt = damageOffset(call);
-  let received = 0;
+  // Only the object's own bytes are damaged: they have a digest. The description before them has none.
+  let damageAt = call.corruptAt;
   let description: ReturnType<Body['finish']>;
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) {
-      for (const bytes of body.push(damageAt === undefined ? chunk : damage(chunk, received, damageAt))) {
+      for (const sent of body.push(chunk)) {
+        let bytes = sent;
+        if (damageAt !== undefined && sent.length > 0) {
+          bytes = damage(sent, 0, Math.floor(damageAt * sent.length));
+          damageAt = undefined;
+        }
         digests.md5.update(bytes);
         digests.crc32c.update(bytes);
         const pending = writer.write(bytes);
         if (pending) await pending;
       }
-      received += chunk.length;
     }
     description = body.finish();
   } catch (error) {

@@ -97,7 +97,7 @@ describe('bad input gets the error envelope, never a 500, never a hang', () => {
     }
   });
 
-  test('any JSON, any query, any path parameter', async () => {
+  test('any JSON, any query, any path parameter', { tags: 'long' }, async () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     const words = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }),

@@ -37,7 +37,7 @@ describe('a body', () => {
   const restore = (documentIds: unknown) =>
     app.request('POST', '/api/v1/backups/restore', { ...as, body: { backupId: 'bkp_none', documentIds } });
 
-  test('of more values than any call takes is refused before anybody else waits for it', async () => {
+  test('of more values than any call takes is refused before anybody else waits for it', { tags: 'long' }, async () => {
     const kinds: [string, unknown][] = [
       ['numbers', Array.from({ length: 400_000 }, () => 1)],
       ['objects', Array.from({ length: 300_000 }, () => ({}))],

@@ -34,7 +34,9 @@ async function callTwice(path: string, body?: object) {
   return { first: first.body.data, second: second.body.data };
 }
 
-test('a backup, a run by hand and a restore whose process died before it answered are not made twice', async () => {
+test('a backup, a run by hand and a restore whose process died before it answered are not made twice', {
+  tags: 'long',
+}, async () => {
   const { projectId } = bench.shop;
   const { first } = await callTwice('/backups', { projectId });
   await untilEnded(bench.app, `/api/v1/backups/${first.id}`, bench.as);
@@ -99,7 +101,7 @@ test('an organization and an invitation are made once, and their retry is not re
   expect(after).toEqual(before.map((count) => count + 1));
 });
 
-test('an import, a drill, an undo and a task of a destination are made once', async () => {
+test('an import, a drill, an undo and a task of a destination are made once', { tags: 'long' }, async () => {
   const { projectId, destinationId: storageDestinationId } = bench.shop;
   const tables = ['drills', 'storage_tasks'];
   const before = await Promise.all(tables.map(countIn));

@@ -1,3 +1,4 @@
+// @module-tag long
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';

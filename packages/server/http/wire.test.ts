@@ -59,7 +59,7 @@ test('what a query does not know is ignored, what a body does not know is named'
   ]);
 });
 
-test('every kind of thing that is not there has its own code', async () => {
+test('every kind of thing that is not there has its own code', { tags: 'long' }, async () => {
   const { destinationId } = bench.shop;
   const hook = (await call('POST', '/webhooks', { name: 'H', url: 'https://example.com', events: ['*'] })).body.data.id;
   const backupId = await bench.backUp();

@@ -99,7 +99,9 @@ test('a job is enqueued with the transaction that wants it, and not without', as
   await queue.close(1000);
 });
 
-test('all places with nothing to do ask the database once together, and a job whose time comes is taken all the same', async () => {
+test('all places with nothing to do ask the database once together, and a job whose time comes is taken all the same', {
+  tags: 'long',
+}, async () => {
   const asked = vi.spyOn(pg.Client.prototype, 'query');
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findings, namesakes } from '../testing/accessibility.ts';
 import { desktop, hasChromium, phone } from '../testing/browser.ts';

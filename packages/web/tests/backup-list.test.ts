@@ -1,3 +1,4 @@
+// @module-tag long
 import { dayMs } from '@holdfast/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';

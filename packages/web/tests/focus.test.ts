@@ -35,7 +35,9 @@ describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
     expect(await address.getAttribute('aria-invalid')).toBe('true');
   });
 
-  test('stands at the field of which a part was refused: a line of a list, a piece of a key', async () => {
+  test('stands at the field of which a part was refused: a line of a list, a piece of a key', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const dialog = page.getByRole('dialog');
     await page.goto(`/o/${shop.slug}/backups?new=1`);
@@ -101,7 +103,7 @@ describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
     }
   });
 
-  test('begins a page at its title', async () => {
+  test('begins a page at its title', { tags: 'long' }, async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/projects`);
     await page.getByRole('link', { name: /^Shop/ }).last().press('Enter');
@@ -127,7 +129,7 @@ describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
     await expect.poll(focusNow).toBe('Restore');
   });
 
-  test('hears each tenth of a restore, and how it ended', async () => {
+  test('hears each tenth of a restore, and how it ended', { tags: 'long' }, async () => {
     const { page } = owner;
     const { app } = dashboard;
     const { id: backupId } = (await app.request('GET', '/api/v1/backups', shop.as)).body.data[0];

@@ -44,7 +44,9 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.getByRole('heading', { name: 'No schedules yet' }).waitFor();
   });
 
-  test('what somebody types stays when the same thing is changed elsewhere, and a form nobody touched follows', async () => {
+  test('what somebody types stays when the same thing is changed elsewhere, and a form nobody touched follows', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);
     const name = page.getByLabel('Name', { exact: true });
@@ -61,7 +63,9 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await expect.poll(() => name.inputValue()).toBe('Shop');
   });
 
-  test('what was refused stays as it was typed, however often colleagues save meanwhile', async () => {
+  test('what was refused stays as it was typed, however often colleagues save meanwhile', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const path = `/projects/${shop.projectId}`;
     await page.goto(`/o/${shop.slug}${path}`);
@@ -96,7 +100,7 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await request('PUT', '/organizations/current', { settings: { notifications: null } });
   });
 
-  test('a search that has not come to its end does not say that there is nothing', async () => {
+  test('a search that has not come to its end does not say that there is nothing', { tags: 'long' }, async () => {
     const { page } = owner;
     const [backup] = (await request('GET', '/backups')).body.data;
     const [document] = (await request('GET', `/backups/${backup.id}/documents?collection=bikes`)).body.data;
@@ -115,7 +119,7 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  test('what somebody types outlives their session, and is saved once they are back', async () => {
+  test('what somebody types outlives their session, and is saved once they are back', { tags: 'long' }, async () => {
     const { page, context } = owner;
     await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);
     await page.getByLabel('Name', { exact: true }).fill('Typed before the end');
@@ -137,7 +141,9 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await request('PATCH', `/projects/${shop.projectId}`, { name: 'Shop' });
   });
 
-  test('a restore that is being planned is where its address says, after Back and in another window', async () => {
+  test('a restore that is being planned is where its address says, after Back and in another window', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const { id: backupId } = (await request('GET', '/backups')).body.data[0];
     await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}`);
@@ -236,7 +242,7 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  test('what is shown under the name of a document is never what another holds', async () => {
+  test('what is shown under the name of a document is never what another holds', { tags: 'long' }, async () => {
     const { page } = owner;
     await shop.documents.doc('bikes/two').set({ number: 2222 });
     const backupId = await shop.backUp();
@@ -264,7 +270,9 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  test('what overwrites is not started before its name is typed, though the name has not arrived', async () => {
+  test('what overwrites is not started before its name is typed, though the name has not arrived', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const backupId = await shop.backUp();
     const [document] = (await request('GET', `/backups/${backupId}/documents?collection=bikes`)).body.data;
@@ -309,7 +317,7 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await expect.poll(() => filter.evaluate((element) => element.matches(':focus'))).toBe(true);
   });
 
-  test('a role that is taken away takes its buttons along', async () => {
+  test('a role that is taken away takes its buttons along', { tags: 'long' }, async () => {
     const admin = await addMember(dashboard.app, shop.organizationId, 'admin');
     const { page } = await dashboard.visit(admin.token);
     await page.goto(`/o/${shop.slug}/team`);
@@ -319,7 +327,9 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
   });
 
-  test('a project that is deleted elsewhere is said to be gone, with the way to the others', async () => {
+  test('a project that is deleted elsewhere is said to be gone, with the way to the others', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const { host, port } = shop.firestore;
     const made = await request('POST', '/projects', {
@@ -339,7 +349,7 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     expect(await page.getByRole('button', { name: 'Back up now' }).count()).toBe(0);
   });
 
-  test('times are told in the zone of the organization, wherever the browser is', async () => {
+  test('times are told in the zone of the organization, wherever the browser is', { tags: 'long' }, async () => {
     await request('PUT', '/organizations/current', { settings: { timezone: 'Asia/Kathmandu' } });
     const { page } = await dashboard.visit(shop.as.token);
     await page.goto(`/o/${shop.slug}/backups`);

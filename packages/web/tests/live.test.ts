@@ -49,7 +49,9 @@ describe.skipIf(!hasChromium)('an open page', () => {
     await page.getByRole('link', { name: 'Bike shop' }).waitFor(soon);
   });
 
-  test('a backup under way tells how many documents come in a second, and how long it takes', async () => {
+  test('a backup under way tells how many documents come in a second, and how long it takes', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const [project, database] = ['shop', '(default)'];
     loadSample(shop.firestore.control.database({ project, database }), { seed: 3, documents: 3000 });
@@ -87,7 +89,7 @@ describe.skipIf(!hasChromium)('an open page', () => {
     await page.goto(`/o/${shop.slug}`);
   });
 
-  test('outlives a restart of the service, and follows the new one', async () => {
+  test('outlives a restart of the service, and follows the new one', { tags: 'long' }, async () => {
     const { page } = owner;
     // What has arrived once can be shown without the service.
     await page.getByRole('link', { name: 'Bike shop' }).waitFor();

@@ -1,3 +1,4 @@
+// @module-tag long
 import { writeFile } from 'node:fs/promises';
 import { leavePrecedence } from '@holdfast/engine/precedence';
 import type { Page } from 'playwright-core';
@@ -13,8 +14,9 @@ const report = process.env.LONG_LISTS_REPORT;
 const [backups, documents] = report ? [10_000, 20_000] : [1000, 1200];
 /** More are never drawn, however long the list is. */
 const drawnMax = 120;
-/** And not more between two frames, however far one jumps: a whole screen at once keeps the page busy for too long. */
-const drawnAtOnceMax = 5;
+/** And not more between two frames, however far one jumps: a whole screen at once keeps the page busy for too long. A page
+ * that had no processor for a while takes two steps in a row. */
+const drawnAtOnceMax = 10;
 
 describe.skipIf(!hasChromium)('a long list', () => {
   let dashboard: TestDashboard;
@@ -62,7 +64,9 @@ describe.skipIf(!hasChromium)('a long list', () => {
   };
   let stopWatching: (() => Promise<LongestTask>) | undefined;
 
-  test('of backups is scrolled to its end and draws only what is seen', { timeout: 300_000 }, async () => {
+  test('of backups is scrolled to its end and draws only what is seen', {
+    timeout: 300_000,
+  }, async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/backups`);
     // Looking for a role would keep the page itself busy.
@@ -102,7 +106,9 @@ describe.skipIf(!hasChromium)('a long list', () => {
     await expect.poll(() => isInSight('B-00000')).toBe(true);
   });
 
-  test('of documents is paged to its end, and searched by id and by value', { timeout: 300_000 }, async () => {
+  test('of documents is paged to its end, and searched by id and by value', {
+    timeout: 300_000,
+  }, async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/bikes`);
     const list = page.getByRole('navigation', { name: 'Documents' });

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { desktop, hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';

@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)('an organization', () => {
     await costs('0 3 1 * *');
   });
 
-  test('runs a drill, and an auditor takes its signed report along', async () => {
+  test('runs a drill, and an auditor takes its signed report along', { tags: 'long' }, async () => {
     const { page } = owner;
     const [backup] = await get('/backups');
     await page.goto(`/o/${shop.slug}/backups/${backup.id}`);
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)('an organization', () => {
       });
   });
 
-  test('that has nothing yet names the next step on every page', async () => {
+  test('that has nothing yet names the next step on every page', { tags: 'long' }, async () => {
     const { page } = owner;
     const made = await dashboard.app.request('POST', '/api/v1/organizations', {
       token: shop.as.token,
@@ -136,7 +136,9 @@ describe.skipIf(!hasChromium)('an organization', () => {
     await page.waitForURL(`**/o/${slug}/start`);
   });
 
-  test('stays in sight at an address that does not exist, and finds one that names no organization', async () => {
+  test('stays in sight at an address that does not exist, and finds one that names no organization', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/backups`);
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
@@ -153,7 +155,7 @@ describe.skipIf(!hasChromium)('an organization', () => {
     await page.waitForURL(`**/o/${shop.slug}/storage?new=1`);
   });
 
-  test('is told by the service what became of its keys in a storage that is removed', async () => {
+  test('is told by the service what became of its keys in a storage that is removed', { tags: 'long' }, async () => {
     const { page } = owner;
     const made = await dashboard.app.request('POST', '/api/v1/storage-destinations', {
       ...shop.as,
@@ -169,7 +171,9 @@ describe.skipIf(!hasChromium)('an organization', () => {
     expect(await findings(page)).toEqual([]);
   });
 
-  test('is led to another place for its backups before a storage goes, and names what goes with a project', async () => {
+  test('is led to another place for its backups before a storage goes, and names what goes with a project', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const [{ id, name }] = (await get('/storage-destinations')).filter(
       ({ usage }: { usage: { backups: number } }) => usage.backups > 0,
@@ -195,7 +199,7 @@ describe.skipIf(!hasChromium)('an organization', () => {
     expect(await button.isEnabled()).toBe(true);
   });
 
-  test('is asked for a new recovery kit after a new key, and its passphrase twice', async () => {
+  test('is asked for a new recovery kit after a new key, and its passphrase twice', { tags: 'long' }, async () => {
     const { page } = owner;
     const missing = page.getByText('The current key is in no recovery kit yet.');
     const takeIt = async () => {
@@ -250,7 +254,7 @@ describe.skipIf(!hasChromium)('an organization', () => {
     expect(await page.getByRole('link', { name: 'General' }).getAttribute('aria-current')).toBeNull();
   });
 
-  test('lets a member delete a schedule, and says who deletes the backups it made', async () => {
+  test('lets a member delete a schedule, and says who deletes the backups it made', { tags: 'long' }, async () => {
     const member = await addMember(dashboard.app, shop.organizationId, 'member');
     const body = {
       projectId: shop.projectId,

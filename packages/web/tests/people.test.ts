@@ -78,7 +78,9 @@ describe.skipIf(!hasChromium)('people', () => {
     await guest.page.waitForURL(`**/o/${shop.slug}`);
   });
 
-  test('whose invitation came too late are led on: to the sign-in, or to where they belong already', async () => {
+  test('whose invitation came too late are led on: to the sign-in, or to where they belong already', {
+    tags: 'long',
+  }, async () => {
     const email = 'late@example.com';
     const before = mails.received.length;
     const invited = await dashboard.app.request('POST', '/api/v1/organizations/current/invites', {
@@ -145,7 +147,9 @@ describe.skipIf(!hasChromium)('people', () => {
     await page.getByText(/^You are a viewer of/).waitFor();
   });
 
-  test('get another role when a button that names it is pressed, and not by passing over it', async () => {
+  test('get another role when a button that names it is pressed, and not by passing over it', {
+    tags: 'long',
+  }, async () => {
     const member = await addMember(dashboard.app, shop.organizationId, 'member');
     const { page } = await dashboard.visit(shop.as.token);
     const roleNow = async () => {
@@ -210,7 +214,9 @@ describe.skipIf(!hasChromium)('people', () => {
     await first.page.waitForURL(`**/o/${shop.slug}/projects`);
   });
 
-  test('who sign out are refused nothing on the way, and are not told that something ended', async () => {
+  test('who sign out are refused nothing on the way, and are not told that something ended', {
+    tags: 'long',
+  }, async () => {
     const { page } = await dashboard.visit();
     provider.account = { sub: 'grace', email: 'grace@example.com', email_verified: true, name: 'Grace Hopper' };
     await page.goto('/sign-in');
@@ -261,7 +267,9 @@ describe.skipIf(!hasChromium)('people', () => {
     await owner.page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
   });
 
-  test('who say no at the provider read on a page that nothing was shared, and may try again', async () => {
+  test('who say no at the provider read on a page that nothing was shared, and may try again', {
+    tags: 'long',
+  }, async () => {
     const { page } = await dashboard.visit();
     provider.account = undefined;
     await page.goto('/sign-in');

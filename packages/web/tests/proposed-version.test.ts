@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilEnded } from '../../server/testing/protected-project.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';

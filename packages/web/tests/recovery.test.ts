@@ -70,7 +70,9 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByRole('heading', { name: 'This was undone' }).waitFor();
   });
 
-  test('what stands there now is asked of the database: where it refuses, nothing is called now, and the way to mend it is there', async () => {
+  test('what stands there now is asked of the database: where it refuses, nothing is called now, and the way to mend it is there', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     await shop.documents.doc('bookings/seen').set({ status: 'paid' });
     await shop.backUp('incremental');
@@ -102,7 +104,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await expect.poll(async () => (await read()).status).toBe(404);
   }
 
-  test('a backup that cannot be read hides no version that others hold', async () => {
+  test('a backup that cannot be read hides no version that others hold', { tags: 'long' }, async () => {
     const { page } = owner;
     await shop.documents.doc('bookings/kept').set({ status: 'first' });
     await shop.backUp();
@@ -117,7 +119,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await untilDeleted(lost);
   });
 
-  test('a link into a backup that failed says so and leads to its reason', async () => {
+  test('a link into a backup that failed says so and leads to its reason', { tags: 'long' }, async () => {
     const { page } = owner;
     shop.firestore.control.addFault({ method: 'RunQuery', status: 'PERMISSION_DENIED' });
     const body = { projectId: shop.projectId };
@@ -137,7 +139,9 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByText('NOT_FOUND').waitFor();
   });
 
-  test('a restore that the target refused claims no phase it did not see, and offers nothing to undo', async () => {
+  test('a restore that the target refused claims no phase it did not see, and offers nothing to undo', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const body = { backupId: await shop.backUp() };
     shop.firestore.control.addFault({ method: 'BatchWrite', status: 'PERMISSION_DENIED' });
@@ -157,7 +161,9 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     expect(await page.getByText('Could not be written').count()).toBe(0);
   });
 
-  test('the times of the phases are of the restore that is shown, not of the one before', async () => {
+  test('the times of the phases are of the restore that is shown, not of the one before', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const { data } = (await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as)).body;
     const body = { backupId: data.at(-1).id, documentIds: ['bikes/B-1'] };
@@ -225,7 +231,9 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     expect((await shop.documents.doc('bikes/stray').get()).exists).toBe(false);
   });
 
-  test('a document says what each version changed, and whether a backup holds it as it is now', async () => {
+  test('a document says what each version changed, and whether a backup holds it as it is now', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const document = shop.documents.doc('bookings/story');
     await document.set({ status: 'new', amount: 1 });
@@ -240,7 +248,9 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByText(/The other .+ in bookings (is|are) not touched/).waitFor();
   });
 
-  test('an address that names a version shows that one, however old, and no other when it is gone', async () => {
+  test('an address that names a version shows that one, however old, and no other when it is gone', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     for (const status of ['first', 'second', 'third', 'fourth']) {
       await shop.documents.doc('bookings/old').set({ status });
@@ -269,7 +279,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  test('of the oldest version, too, it is said what changed, once somebody looks at it', async () => {
+  test('of the oldest version, too, it is said what changed, once somebody looks at it', { tags: 'long' }, async () => {
     const { page } = owner;
     for (let n = 1; n <= 13; n++) {
       await shop.documents.doc('bookings/often').set(n === 2 ? { n, onlyThen: true } : { n });
@@ -294,7 +304,9 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.setViewportSize(desktop);
   });
 
-  test('on a phone the button that restores one document and the undo of a restore are in sight at once', async () => {
+  test('on a phone the button that restores one document and the undo of a restore are in sight at once', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
     const backupId = full.body.data.at(-1).id;
@@ -323,7 +335,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     expect((await button.boundingBox())?.y).toBeLessThan(desktop.height - 32);
   });
 
-  test('documents inside a backup are ticked by keys and restored together', async () => {
+  test('documents inside a backup are ticked by keys and restored together', { tags: 'long' }, async () => {
     const { page } = owner;
     const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
     await goInside(page, shop.slug, `/backups/${full.body.data.at(-1).id}/browse/bikes`);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { foundOrganization } from '../../server/testing/team.ts';

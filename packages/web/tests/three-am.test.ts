@@ -62,7 +62,9 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await expect.poll(() => read('bookings/BK-204418')).toBeUndefined();
   });
 
-  test('after a restore of one document the others are found as before, and one whose collection is gone by its path', async () => {
+  test('after a restore of one document the others are found as before, and one whose collection is gone by its path', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const body = { backupId: first, documentIds: ['bookings/BK-204418'] };
     const restore = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
@@ -90,7 +92,9 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.waitForURL('**/documents/trips/T-1');
   });
 
-  test('an id or a text without its path is looked for in every document, and the palette knows words for deeds', async () => {
+  test('an id or a text without its path is looked for in every document, and the palette knows words for deeds', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const type = async (text: string) => {
       await page.keyboard.press('Control+k');
@@ -138,7 +142,9 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     expect(await page.getByRole('button', { name: /documents picked/ }).count()).toBe(0);
   });
 
-  test('a restore under way stands in its phase, counts, and ends in the eighth without being asked', async () => {
+  test('a restore under way stands in its phase, counts, and ends in the eighth without being asked', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     let release = () => {};
     const until = new Promise<void>((resolve) => {
@@ -213,7 +219,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     expect(await read('bikes/one')).toEqual({ gear: 'good' });
   });
 
-  test('a document comes back with everything below it, in one restore', async () => {
+  test('a document comes back with everything below it, in one restore', { tags: 'long' }, async () => {
     const { page } = owner;
     const below = ['shops/north', 'shops/north/bays/1', 'shops/north/bays/1/locks/2'];
     for (const path of [...below, 'shops/south/bays/1']) await shop.documents.doc(path).set({ n: 1 });
@@ -230,7 +236,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     expect(await read('shops/south/bays/1')).toBeUndefined();
   });
 
-  test('the palette leads from a path to its past, and from a time to that moment', async () => {
+  test('the palette leads from a path to its past, and from a time to that moment', { tags: 'long' }, async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}`);
     await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
@@ -274,7 +280,9 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await dashboard.app.request('DELETE', `/api/v1/projects/${made.body.data.id}`, shop.as);
   });
 
-  test('a gap is told, offers its two ends instead of a restore, and either can be reached', async () => {
+  test('a gap is told, offers its two ends instead of a restore, and either can be reached', {
+    tags: 'long',
+  }, async () => {
     const { page } = owner;
     const path = `/api/v1/projects/${shop.projectId}/pitr`;
     const { coveredFrom } = (await dashboard.app.request('GET', path, shop.as)).body.data;
@@ -296,7 +304,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     expect(new URL(page.url()).searchParams.get('at')).toBe(from);
   });
 
-  test('a collection that is asked for by its name alone is found below its documents', async () => {
+  test('a collection that is asked for by its name alone is found below its documents', { tags: 'long' }, async () => {
     const { page } = owner;
     await shop.documents.doc('bikes/one/repairs/R-1').set({ cost: 40 });
     await shop.backUp();

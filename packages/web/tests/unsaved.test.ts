@@ -1,3 +1,4 @@
+// @module-tag long
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addMember } from '../../server/testing/team.ts';

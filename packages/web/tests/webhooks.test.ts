@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     );
   });
 
-  test('that a 410 disabled says so on top, also after a reload, and is enabled there', async () => {
+  test('that a 410 disabled says so on top, also after a reload, and is enabled there', { tags: 'long' }, async () => {
     const { page } = await dashboard.visit(shop.as.token);
     receiver.answer('/gone', (_request, response) => response.writeHead(410).end());
     const body = { name: 'Former', url: `${receiver.address}/gone`, events: ['restore.*'] };
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     await page.getByRole('heading', { name: /answered 410/ }).waitFor({ state: 'detached' });
   });
 
-  test('that still tries says, when asked to resend, that it goes on by itself', async () => {
+  test('that still tries says, when asked to resend, that it goes on by itself', { tags: 'long' }, async () => {
     const { page } = await dashboard.visit(shop.as.token);
     receiver.answer('/busy', (_request, response) => response.writeHead(500).end());
     const body = { name: 'Busy', url: `${receiver.address}/busy`, events: ['backup.completed'] };
@@ -129,7 +129,9 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     await dashboard.app.request('DELETE', `/api/v1/webhooks/${made.body.data.id}`, shop.as);
   });
 
-  test('that was mended sends what failed since a time again, and shows a new secret once', async () => {
+  test('that was mended sends what failed since a time again, and shows a new secret once', {
+    tags: 'long',
+  }, async () => {
     const { page } = await dashboard.visit(shop.as.token);
     const webhooks = await dashboard.app.request('GET', '/api/v1/webhooks', shop.as);
     const { id } = webhooks.body.data.find(({ name }: { name: string }) => name === 'On-call');
@@ -160,7 +162,9 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     expect(await page.content()).not.toContain(secret);
   });
 
-  test('tells of a delivery what it is and how it stands, also once the filter leaves it out', async () => {
+  test('tells of a delivery what it is and how it stands, also once the filter leaves it out', {
+    tags: 'long',
+  }, async () => {
     const { page } = await dashboard.visit(shop.as.token);
     receiver.answer('/again', (_request, response) => response.writeHead(503).end());
     const body = { name: 'Again', url: `${receiver.address}/again`, events: ['backup.completed'], retryEnabled: false };

@@ -1,3 +1,4 @@
+// @module-tag long
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilEnded } from '../../server/testing/protected-project.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
 import { untilEnded } from '../../server/testing/protected-project.ts';

@@ -141,7 +141,7 @@ describe('a backup', () => {
 });
 
 describe('an increment', () => {
-  test('on top of any chain reads like a full backup of the changed database', async () => {
+  test('on top of any chain reads like a full backup of the changed database', { tags: 'long' }, async () => {
     const change = fc.record({
       path: fc.constantFrom('a/a', 'a/b', 'users/a', 'users/a/a/b', 'ü/0'),
       fields: fc.option(arbitraryFields),

@@ -54,7 +54,7 @@ describe('damage to any object of a chain', () => {
     expect(await outcome(intact)).toEqual({ verified: true, read: contents });
   });
 
-  test('is noticed by verify and by reading when any bit flips', async () => {
+  test('is noticed by verify and by reading when any bit flips', { tags: 'long' }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...keys),
@@ -93,7 +93,7 @@ describe('damage to any object of a chain', () => {
     }
   });
 
-  test('is noticed when any object is cut short or prolonged', async () => {
+  test('is noticed when any object is cut short or prolonged', { tags: 'long' }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...keys), fc.integer({ min: -80, max: 3 }), async (key, by) => {
         const bytes = intact.get(key)!;

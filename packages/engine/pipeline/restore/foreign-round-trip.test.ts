@@ -42,25 +42,29 @@ describe.for(foreignFirestores)('$title', ({ isInstalled, start }) => {
     return changes;
   }
 
-  test.skipIf(!isInstalled)('is backed up, and comes back in another project with values of every kind', async () => {
-    const harness = new BackupHarness();
-    const [origin, elsewhere] = [connect('origin'), connect('elsewhere')];
-    await fill(origin, 700);
-    await runBackup({ ...harness, source: origin.source, backupId: 'full', segmentBytes: 20_000 });
-    const view = await harness.view('full');
-    expect(view.body!.counts.documents).toBe(700);
-    expect(await verifyChain(await harness.chain('full'), view)).toMatchObject({ isIntact: true, documents: 700 });
-    const restored = await restorePuts({
-      view,
-      target: elsewhere.target,
-      mode: 'overwrite',
-      rampUp: false,
-      rewriteReferences: true,
-    });
-    expect(restored).toMatchObject({ written: 700, failed: 0 });
-    expect(await changesBetween(view, elsewhere)).toEqual([]);
-    await Promise.all([origin.close(), elsewhere.close()]);
-  });
+  test.skipIf(!isInstalled)(
+    'is backed up, and comes back in another project with values of every kind',
+    { tags: 'long' },
+    async () => {
+      const harness = new BackupHarness();
+      const [origin, elsewhere] = [connect('origin'), connect('elsewhere')];
+      await fill(origin, 700);
+      await runBackup({ ...harness, source: origin.source, backupId: 'full', segmentBytes: 20_000 });
+      const view = await harness.view('full');
+      expect(view.body!.counts.documents).toBe(700);
+      expect(await verifyChain(await harness.chain('full'), view)).toMatchObject({ isIntact: true, documents: 700 });
+      const restored = await restorePuts({
+        view,
+        target: elsewhere.target,
+        mode: 'overwrite',
+        rampUp: false,
+        rewriteReferences: true,
+      });
+      expect(restored).toMatchObject({ written: 700, failed: 0 });
+      expect(await changesBetween(view, elsewhere)).toEqual([]);
+      await Promise.all([origin.close(), elsewhere.close()]);
+    },
+  );
 
   test.skipIf(!isInstalled)('increments of it hold what changed and what went', async () => {
     const harness = new BackupHarness();

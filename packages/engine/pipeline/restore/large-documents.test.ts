@@ -1,3 +1,4 @@
+// @module-tag long
 import { createHash } from 'node:crypto';
 import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

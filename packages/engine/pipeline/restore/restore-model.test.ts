@@ -208,115 +208,114 @@ const scenario = fc.record({
   force: fc.boolean(),
 });
 
-test(
-  'nothing outside the scope ever changes, and an undo puts back exactly what was there, except for conflicts it tells',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(scenario, async (given) => {
-        const harness = new BackupHarness();
-        const database = new LoggedDatabase();
-        for (const one of given.first) apply(database, one);
-        const { backupScope: scope } = given;
-        let backupId = await harness.backUp(database, { scope });
-        if (given.incremental && scope.documents === undefined) {
-          for (const one of given.between.slice(0, 2)) apply(database, one);
-          backupId = await harness.increment(database, backupId, { scope });
-        }
-        const snapshot = new Map([...database.values()].filter(([found]) => scopeContains(scope, found)));
-        for (const one of given.between) apply(database, one);
-        const view = await harness.view(backupId);
+test('nothing outside the scope ever changes, and an undo puts back exactly what was there, except for conflicts it tells', {
+  tags: 'long',
+  timeout: process.env.MODEL_RUNS ? 3_600_000 : 600_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(scenario, async (given) => {
+      const harness = new BackupHarness();
+      const database = new LoggedDatabase();
+      for (const one of given.first) apply(database, one);
+      const { backupScope: scope } = given;
+      let backupId = await harness.backUp(database, { scope });
+      if (given.incremental && scope.documents === undefined) {
+        for (const one of given.between.slice(0, 2)) apply(database, one);
+        backupId = await harness.increment(database, backupId, { scope });
+      }
+      const snapshot = new Map([...database.values()].filter(([found]) => scopeContains(scope, found)));
+      for (const one of given.between) apply(database, one);
+      const view = await harness.view(backupId);
 
-        let wanted: Scope;
-        try {
-          wanted = restoreScope(scope, { collections: given.asked, deleteExtra: given.deleteExtra });
-        } catch {
-          expect(given.deleteExtra).toBe(true);
-          return;
-        }
-        const before = await harness.view(await harness.backUp(database, { scope: wanted }));
-        const began = instantToParts(await database.snapshotTime());
-        database.events.length = 0;
-        database.by = 'restore';
-        const stood = database.values();
+      let wanted: Scope;
+      try {
+        wanted = restoreScope(scope, { collections: given.asked, deleteExtra: given.deleteExtra });
+      } catch {
+        expect(given.deleteExtra).toBe(true);
+        return;
+      }
+      const before = await harness.view(await harness.backUp(database, { scope: wanted }));
+      const began = instantToParts(await database.snapshotTime());
+      database.events.length = 0;
+      database.by = 'restore';
+      const stood = database.values();
 
-        const restore = new RestoreRun();
-        const unknowable = new Set<string>();
-        const during = [...given.during];
-        const how = { database, view, before, scope: wanted, mode: given.mode, deleteExtra: given.deleteExtra, began };
-        const meanwhile = () => {
-          for (const one of during.shift() ?? []) apply(database, one);
-        };
-        if (!(await restore.run({ ...how, meanwhile, crashAt: given.crashAt }))) {
-          for (const one of given.whileDown) apply(database, one);
-          // A document that is gone does not tell who deleted it: what somebody deletes in such a moment may come back by an undo.
-          if (restore.stage === 'deletes')
-            for (const { path: gone, by, isDelete } of database.events)
-              if (by === 'user' && isDelete) unknowable.add(gone);
-          expect(await restore.run({ ...how, meanwhile, crashAt: 0 })).toBe(true);
+      const restore = new RestoreRun();
+      const unknowable = new Set<string>();
+      const during = [...given.during];
+      const how = { database, view, before, scope: wanted, mode: given.mode, deleteExtra: given.deleteExtra, began };
+      const meanwhile = () => {
+        for (const one of during.shift() ?? []) apply(database, one);
+      };
+      if (!(await restore.run({ ...how, meanwhile, crashAt: given.crashAt }))) {
+        for (const one of given.whileDown) apply(database, one);
+        // A document that is gone does not tell who deleted it: what somebody deletes in such a moment may come back by an undo.
+        if (restore.stage === 'deletes')
+          for (const { path: gone, by, isDelete } of database.events)
+            if (by === 'user' && isDelete) unknowable.add(gone);
+        expect(await restore.run({ ...how, meanwhile, crashAt: 0 })).toBe(true);
+      }
+      const edited = new Set(database.events.filter(({ by }) => by === 'user').map((event) => event.path));
+      for (const one of paths) {
+        const inScope = scopeContains(wanted, one) && scopeContains(scope, one);
+        if (!inScope && !edited.has(one)) expect(database.value(one), one).toBe(stood.get(one));
+        if (inScope && !edited.has(one) && given.mode === 'overwrite') {
+          const kept = given.deleteExtra && wanted.documents === undefined ? undefined : stood.get(one);
+          expect(database.value(one), one).toBe(snapshot.get(one) ?? kept);
         }
-        const edited = new Set(database.events.filter(({ by }) => by === 'user').map((event) => event.path));
-        for (const one of paths) {
-          const inScope = scopeContains(wanted, one) && scopeContains(scope, one);
-          if (!inScope && !edited.has(one)) expect(database.value(one), one).toBe(stood.get(one));
-          if (inScope && !edited.has(one) && given.mode === 'overwrite') {
-            const kept = given.deleteExtra && wanted.documents === undefined ? undefined : stood.get(one);
-            expect(database.value(one), one).toBe(snapshot.get(one) ?? kept);
-          }
-        }
+      }
 
-        for (const one of given.after) apply(database, one);
-        const fates = new Map(paths.map((one) => [one, fateOf(database.events, one)]));
-        const now = database.values();
-        let conflicts = 0;
-        const saved: string[] = [];
-        await database.apply(
-          undoRecords({
-            journal: async function* () {
-              yield* restore.pages;
-            },
-            before,
-            database: database.database,
-          }),
-          {
-            mode: 'overwrite',
-            rampUp: false,
-            guard: {
-              repeatedRecords: 0,
-              former: async () => undefined,
-              onSettled: () => undefined,
-              onMismatch: async ({ path: changed, found }) => {
-                if (!given.force) {
-                  conflicts += 1;
-                  return 'conflict';
-                }
-                if (found !== null) saved.push(changed);
-                return 'replace';
-              },
+      for (const one of given.after) apply(database, one);
+      const fates = new Map(paths.map((one) => [one, fateOf(database.events, one)]));
+      const now = database.values();
+      let conflicts = 0;
+      const saved: string[] = [];
+      await database.apply(
+        undoRecords({
+          journal: async function* () {
+            yield* restore.pages;
+          },
+          before,
+          database: database.database,
+        }),
+        {
+          mode: 'overwrite',
+          rampUp: false,
+          guard: {
+            repeatedRecords: 0,
+            former: async () => undefined,
+            onSettled: () => undefined,
+            onMismatch: async ({ path: changed, found }) => {
+              if (!given.force) {
+                conflicts += 1;
+                return 'conflict';
+              }
+              if (found !== null) saved.push(changed);
+              return 'replace';
             },
           },
-        );
-        const journal = new Set(
-          restore.pages.flatMap(({ outcomes }) =>
-            outcomes.filter(({ result }) => result === 'written').map((outcome) => outcome.path),
-          ),
-        );
-        for (const [one, { touched, before: former, changed }] of fates) {
-          if (unknowable.has(one)) continue;
-          // Deleted by a run that died before it could tell, and made again by somebody: left to them, and told as a conflict.
-          if (touched && !journal.has(one))
-            expect(database.events.findLast((event) => event.path === one && event.by === 'user')).toBeDefined();
-          const expected = !journal.has(one) || (changed && !given.force) ? now.get(one) : former;
-          expect(database.value(one), one).toBe(expected);
-        }
-        const changed = [...fates].filter(([one, fate]) => journal.has(one) && fate.changed);
-        if (!given.force && unknowable.size === 0) expect(conflicts).toBe(changed.length);
-      }),
-      // Ordinary runs repeat the same cases, so that a failure means a change; MODEL_RUNS=5000 looks for new ones.
-      process.env.MODEL_RUNS ? { numRuns: Number(process.env.MODEL_RUNS) } : { numRuns: 100, seed: 20_261_115 },
-    );
-  },
-  process.env.MODEL_RUNS ? 3_600_000 : 600_000,
-);
+        },
+      );
+      const journal = new Set(
+        restore.pages.flatMap(({ outcomes }) =>
+          outcomes.filter(({ result }) => result === 'written').map((outcome) => outcome.path),
+        ),
+      );
+      for (const [one, { touched, before: former, changed }] of fates) {
+        if (unknowable.has(one)) continue;
+        // Deleted by a run that died before it could tell, and made again by somebody: left to them, and told as a conflict.
+        if (touched && !journal.has(one))
+          expect(database.events.findLast((event) => event.path === one && event.by === 'user')).toBeDefined();
+        const expected = !journal.has(one) || (changed && !given.force) ? now.get(one) : former;
+        expect(database.value(one), one).toBe(expected);
+      }
+      const changed = [...fates].filter(([one, fate]) => journal.has(one) && fate.changed);
+      if (!given.force && unknowable.size === 0) expect(conflicts).toBe(changed.length);
+    }),
+    // Ordinary runs repeat the same cases, so that a failure means a change; MODEL_RUNS=5000 looks for new ones.
+    process.env.MODEL_RUNS ? { numRuns: Number(process.env.MODEL_RUNS) } : { numRuns: 100, seed: 20_261_115 },
+  );
+});
 
 test('the documents of a safety backup can be chosen by a pattern', () => {
   const saved = documentsScope(['users/1', 'users/1/orders/2']);

@@ -67,6 +67,7 @@ describe('the sample database with every value type, odd ids and missing parents
 });
 
 test('a store that fails, throttles, delays and corrupts never leads to a wrong completed backup', {
+  tags: 'long',
   timeout: 60_000,
 }, async () => {
   const shop = connect('shop');

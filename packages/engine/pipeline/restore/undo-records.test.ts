@@ -61,7 +61,9 @@ async function undone(journal: () => AsyncIterable<JournalPage>) {
   return { paths, bytesMost };
 }
 
-test('an undo of however many saved documents holds few of them at once and reads its journal once', async () => {
+test('an undo of however many saved documents holds few of them at once and reads its journal once', {
+  tags: 'long',
+}, async () => {
   const { journal, asked } = journalOf(3000, 100, 250_000);
   const { paths, bytesMost } = await undone(journal);
   expect(paths).toEqual(Array.from({ length: 3000 }, (_, n) => pathOf(n)));
@@ -69,7 +71,7 @@ test('an undo of however many saved documents holds few of them at once and read
   expect(bytesMost).toBeLessThan(400 * mebibyte);
 });
 
-test('what was saved long before its write is found again', async () => {
+test('what was saved long before its write is found again', { tags: 'long' }, async () => {
   const { journal, asked } = journalOf(200, 100, 900_000);
   const { paths } = await undone(journal);
   expect(paths).toEqual(Array.from({ length: 200 }, (_, n) => pathOf(n)));

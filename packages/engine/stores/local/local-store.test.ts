@@ -97,7 +97,9 @@ describe('a local store', () => {
     expect(await store.head('a/b')).toBeUndefined();
   });
 
-  test('what dead processes left unfinished is swept when it is an hour old, and a dead lock does not block for ever', async () => {
+  test('what dead processes left unfinished is swept when it is an hour old, and a dead lock does not block for ever', {
+    tags: 'long',
+  }, async () => {
     const old = new Date(Date.now() - 61 * 60 * 1000);
     for (const name of ['abandoned', 'fresh']) writeFileSync(join(root, temporaryFolder, name), 'half');
     utimesSync(join(root, temporaryFolder, 'abandoned'), old, old);

@@ -175,7 +175,9 @@ describe('an S3 store', () => {
     expect(await plain.delete(['a'])).toEqual({ versionsKept: false, bucketKeepsVersions: false });
   });
 
-  test('large objects go up in parts, and a lost answer to the last request is found out', async () => {
+  test('large objects go up in parts, and a lost answer to the last request is found out', {
+    tags: 'long',
+  }, async () => {
     const store = createS3Store(options());
     const large = new Uint8Array(12 * mib).fill(3);
     sandbox.faults.set({ lostAckRate: 1, operations: ['CompleteMultipartUpload'], harmedMax: 1 });

@@ -75,7 +75,9 @@ test('a system transaction may write for many organizations at once without wait
     expect(await verify(organization)).toMatchObject({ valid: true, entries: 41 });
 });
 
-test('whatever the details hold, the row is written and its hash holds after the trip through the database', async () => {
+test('whatever the details hold, the row is written and its hash holds after the trip through the database', {
+  tags: 'long',
+}, async () => {
   const organization = await foundOrganization(app);
   await fc.assert(
     fc.asyncProperty(

@@ -58,6 +58,7 @@ test('a key without the scope, and one used for another organization, is told to
 });
 
 test('a stranger is told of, but can write only a few rows; many strangers together not many more', {
+  tags: 'long',
   timeout: 60_000,
 }, async () => {
   const organization = await foundOrganization(app);

@@ -146,7 +146,7 @@ test('exports csv by RFC 4180 in which no cell can be run by a spreadsheet', asy
   }
 });
 
-test('exports many rows piece by piece, with a filter, in the order of the list', async () => {
+test('exports many rows piece by piece, with a filter, in the order of the list', { tags: 'long' }, async () => {
   const big = await foundOrganization(app);
   await app.platform.database.tenant(big.id, async (transaction) => {
     for (let index = 0; index < 2600; index++)

@@ -56,7 +56,7 @@ describe('a full backup', () => {
     expect(tenths).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
   });
 
-  test('takes what it is asked for and nothing else', async () => {
+  test('takes what it is asked for and nothing else', { tags: 'long' }, async () => {
     for (const path of ['users/ada', 'users/ada/orders/1', 'logs/1', 'logs/1/lines/1', 'other/1'])
       await bench.firestore.doc(path).set({ n: 1 });
     const paths = async (body: object) => {
@@ -84,7 +84,7 @@ describe('a full backup', () => {
     expect(none).toMatchObject({ status: 'failed', error: { code: 'COLLECTION_NOT_FOUND', retryable: false } });
   });
 
-  test('waits for the one before it of the same project', async () => {
+  test('waits for the one before it of the same project', { tags: 'long' }, async () => {
     await bench.firestore.doc('users/ada').set({ n: 1 });
     bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 1500 });
     const [first, second] = [
@@ -163,7 +163,7 @@ describe('a dry run', () => {
 });
 
 describe('the list of backups', () => {
-  test('pages without a gap while others are made, and filters by what the record says', async () => {
+  test('pages without a gap while others are made, and filters by what the record says', { tags: 'long' }, async () => {
     await bench.firestore.doc('users/ada').set({ n: 1 });
     for (let n = 0; n < 3; n++) await bench.backUp();
     await bench.backUp({ type: 'incremental' });
@@ -221,7 +221,7 @@ describe('deleting', () => {
 });
 
 describe('live progress', () => {
-  test('comes as events until the backup has ended', async () => {
+  test('comes as events until the backup has ended', { tags: 'long' }, async () => {
     await bench.firestore.doc('users/ada').set({ n: 1 });
     bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 700 });
     const { id } = (await call('POST', '/backups', { projectId: bench.shop.projectId })).body.data;

@@ -95,7 +95,9 @@ test('an organization with a backup under legal hold is deleted neither at once 
   expect((await owner('DELETE', `/backups/${backupId}/hold`)).status).toBe(200);
 });
 
-test('a key with projects:write and backups:delete deletes a project with all that is kept of it', async () => {
+test('a key with projects:write and backups:delete deletes a project with all that is kept of it', {
+  tags: 'long',
+}, async () => {
   const isEnded = ({ status }: { status: string }) => status !== 'pending' && status !== 'running';
   await expect.poll(async () => (await bench.get('/backups?limit=200')).every(isEnded)).toBe(true);
   const key = await keyWith(['projects:write', 'backups:delete']);

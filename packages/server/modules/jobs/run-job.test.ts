@@ -68,7 +68,9 @@ test('work that the queue stops is handed to another worker and counts as no fai
 const untilStopped = (signal: AbortSignal) =>
   new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-test('a look that finds the record ended stops the work; one that cannot look changes nothing', async () => {
+test('a look that finds the record ended stops the work; one that cannot look changes nothing', {
+  tags: 'long',
+}, async () => {
   let looks = 0;
   const look = async () => {
     looks += 1;
@@ -79,7 +81,9 @@ test('a look that finds the record ended stops the work; one that cannot look ch
   expect(looks).toBe(2);
 });
 
-test('work without a sign of life is ended and its record fails; work that shows one goes on', async () => {
+test('work without a sign of life is ended and its record fails; work that shows one goes on', {
+  tags: 'long',
+}, async () => {
   const stalled = await attempt({ stallAfterMs: 500, work: untilStopped });
   expect(stalled.ended).toBe('failed');
   expect(stalled.failed).toMatchObject([{ code: 'STORAGE_UNAVAILABLE' }]);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startMailServer, type TestMailServer } from '../../testing/mail-server.ts';
 import { asOwner, foundOrganization, join, signUp } from '../../testing/people.ts';

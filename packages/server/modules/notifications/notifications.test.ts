@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { type ReceivedMail, startMailServer, type TestMailServer } from '../../testing/mail-server.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { type Role, roleAtLeast } from '@holdfast/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { and, asc, eq } from '../../platform/database/orm.ts';

@@ -169,7 +169,7 @@ describe('settings and subscription', () => {
     expect((await auditOf(id)).map((row) => row.action)).toContain('subscription.updated');
   });
 
-  test('a key that was withdrawn comes back on every plan; a new one needs its plan', async () => {
+  test('a key that was withdrawn comes back on every plan; a new one needs its plan', { tags: 'long' }, async () => {
     const { id, owner } = await foundOrganization(app);
     const call = { token: owner.token, organizationId: id };
     const supply = (passphrase: string) =>

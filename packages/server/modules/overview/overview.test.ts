@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hourMs } from '../../platform/durations.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';

@@ -127,14 +127,16 @@ describe('a restore at an instant', () => {
     expect(await contentsOf(bench.firestore)).toEqual(wrong);
   });
 
-  test('without subcollections takes the collections at the root', async () => {
+  test('without subcollections takes the collections at the root', { tags: 'long' }, async () => {
     bench.sandbox.control.clear({ project: 'mirror', database: 'second' });
     const options = { includeSubcollections: false };
     const done = await restore({ pointInTime: then, targetProjectId: mirrorId, options });
     expect(done).toMatchObject({ status: 'completed', documentsRestored: 3 });
   });
 
-  test('counts in a dry run, and makes everything equal with deleteExtra; the undo is exact', async () => {
+  test('counts in a dry run, and makes everything equal with deleteExtra; the undo is exact', {
+    tags: 'long',
+  }, async () => {
     const options = { deleteExtra: true };
     const dry = await restore({ pointInTime: then, options: { ...options, dryRun: true } });
     expect(dry.preview).toMatchObject({ create: 2, delete: 1 });
@@ -159,7 +161,7 @@ describe('a restore at an instant', () => {
     await goWrong();
   });
 
-  test('takes single documents and collections, and what is not there fails by name', async () => {
+  test('takes single documents and collections, and what is not there fails by name', { tags: 'long' }, async () => {
     const one = await restore({ pointInTime: then, documentIds: ['users/bob'] });
     expect(one).toMatchObject({ status: 'completed', documentsRestored: 1 });
     expect((await restore({ pointInTime: then, collections: ['rooms'] })).documentsRestored).toBe(1);
@@ -182,7 +184,9 @@ describe('a restore at an instant', () => {
   });
 });
 
-test('an instant in a gap is refused everywhere with its reason and both neighbours, which can be gone to', async () => {
+test('an instant in a gap is refused everywhere with its reason and both neighbours, which can be gone to', {
+  tags: 'long',
+}, async () => {
   await set('users/before', { n: 1 });
   const lost = await bench.app.platform.clock.now();
   await sleep(300);

@@ -57,7 +57,9 @@ test('the pages of a long tree are cut from one look at the database', async () 
   expect(seen.sort()).toEqual(['customers', 'places', 'users']);
 });
 
-test('estimates count each document once, and know how slowly writes begin and reads may go', async () => {
+test('estimates count each document once, and know how slowly writes begin and reads may go', {
+  tags: 'long',
+}, async () => {
   const path = `/projects/${bench.shop.projectId}`;
   const before = await bench.get(`${path}/cost-estimate`);
   expect(before).toMatchObject({ documentCount: 12, full: { reads: 13, durationSeconds: 1 }, restore: { writes: 12 } });

@@ -121,7 +121,9 @@ test('accounts go through the service into another project, passwords and claims
   expect(hashes.size).toBe(1);
 });
 
-test('a resume writes the accounts that were refused, and leaves what people changed in the others since', async () => {
+test('a resume writes the accounts that were refused, and leaves what people changed in the others since', {
+  tags: 'long',
+}, async () => {
   const { data: projects } = (await app.request('GET', '/api/v1/projects', as)).body;
   const shopId = projects.find(({ name }: { name: string }) => name === 'shop').id;
   const taken = await connect('taken');
@@ -142,7 +144,9 @@ test('a resume writes the accounts that were refused, and leaves what people cha
   expect(done.irreversibleReasons).toEqual([{ reason: expect.stringMatching(/accounts/), count: people.length }]);
 });
 
-test('a dry run counts the accounts that would be written: one that is there is left by skip_existing', async () => {
+test('a dry run counts the accounts that would be written: one that is there is left by skip_existing', {
+  tags: 'long',
+}, async () => {
   const { data: projects } = (await app.request('GET', '/api/v1/projects', as)).body;
   const shopId = projects.find(({ name }: { name: string }) => name === 'shop').id;
   const some = await connect('some');
@@ -160,7 +164,9 @@ test('a dry run counts the accounts that would be written: one that is there is 
   expect(await accountsOf({ dryRun: true, mergeMode: 'skip_existing' })).toEqual([]);
 });
 
-test('a restore that stops among its accounts writes no more of them, and says how many nobody can take back', async () => {
+test('a restore that stops among its accounts writes no more of them, and says how many nobody can take back', {
+  tags: 'long',
+}, async () => {
   const [crowd, empty] = [await connect('crowd'), await connect('empty')];
   const written = google.control.state.projects.get('empty')!.users;
   for (const account of masses) google.control.state.projects.get('crowd')!.users.set(`/${account.localId}`, account);
@@ -189,7 +195,9 @@ test('a restore that stops among its accounts writes no more of them, and says h
   expect(await stopAmongThem(refuse)).toBe('failed');
 });
 
-test('accounts of whose writing nobody heard are counted among those that nobody can take back', async () => {
+test('accounts of whose writing nobody heard are counted among those that nobody can take back', {
+  tags: 'long',
+}, async () => {
   const [crowded, silent] = [await connect('masses'), await connect('silent')];
   const { id: backupId } = await post('/backups', { projectId: crowded.id, includeAuthUsers: true });
   expect(await untilEnded(app, `/api/v1/backups/${backupId}`, as)).toMatchObject({ status: 'completed' });
@@ -233,7 +241,9 @@ test('accounts of tenants are left out, and the backup says whose, or that it co
   expect(await warnings()).toMatchObject([{ message: expect.stringContaining('identitytoolkit.tenants.list') }]);
 });
 
-test('a backup that is tried in the database beside leaves the accounts that both of them share, unless somebody says so', async () => {
+test('a backup that is tried in the database beside leaves the accounts that both of them share, unless somebody says so', {
+  tags: 'long',
+}, async () => {
   const connection = { type: 'service_account', key: google.control.createServiceAccount('two') };
   const connectTo = (databaseId: string) =>
     post('/projects', { name: `two ${databaseId}`, sourceProjectId: 'two', databaseId, connection });

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { asOwner } from '../../testing/people.ts';

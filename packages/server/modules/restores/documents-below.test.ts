@@ -23,7 +23,7 @@ const contents = () => contentsOf(bench.firestore);
 const options = { includeSubcollections: true };
 
 describe('a restore of documents with all that lies below them', () => {
-  test('takes that and nothing beside it, and is undone as one', async () => {
+  test('takes that and nothing beside it, and is undone as one', { tags: 'long' }, async () => {
     const below = ['users/7', 'users/7/orders/1', 'users/7/orders/1/lines/2', 'gone/x/left/1'];
     const beside = ['users/70/orders/1', 'users/6', 'users/7-a', 'orders/7', 'gone/xy'];
     for (const path of [...below, ...beside]) await bench.firestore.doc(path).set({ n: 1 });
@@ -59,7 +59,9 @@ describe('a restore of documents with all that lies below them', () => {
     expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 1 });
   });
 
-  test('fails by name where the backup holds neither them nor anything below, before the first write', async () => {
+  test('fails by name where the backup holds neither them nor anything below, before the first write', {
+    tags: 'long',
+  }, async () => {
     await bench.firestore.doc('users/ada/orders/1').set({ n: 1 });
     const backupId = await bench.backUp();
     bench.clear();

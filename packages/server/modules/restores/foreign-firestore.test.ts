@@ -1,3 +1,4 @@
+// @module-tag long
 import { Firestore, GeoPoint, Timestamp } from '@google-cloud/firestore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ForeignFirestore, foreignFirestores } from '../../../engine/testing/foreign-firestore.ts';

@@ -36,7 +36,7 @@ const contents = () => contentsOf(bench.firestore);
 const before = { 'users/ada': { name: 'Ada' }, 'users/bob': { name: 'Bob' }, 'users/ada/orders/1': { total: 1 } };
 
 describe('an undo', () => {
-  test('of a basket that overwrote nothing, and so saved nothing, finds a place for what it writes over', async () => {
+  test('of a basket that overwrote nothing finds a place for what it writes over', { tags: 'long' }, async () => {
     await fill(before);
     const backupId = await bench.backUp();
     await bench.firestore.doc('users/bob').delete();
@@ -47,7 +47,7 @@ describe('an undo', () => {
     expect(Object.keys(await contents()).toSorted()).toEqual(['users/ada', 'users/ada/orders/1']);
   });
 
-  test('of what was saved in a backup that is deleted is refused with that reason, and leaves the restore as it was', async () => {
+  test('of what a deleted backup had saved is refused and changes nothing', { tags: 'long' }, async () => {
     await fill(before);
     const backupId = await bench.backUp();
     await fill({ 'users/ada': { name: 'Countess' } });
@@ -118,7 +118,7 @@ describe('an undo', () => {
     });
   });
 
-  test('counts before it writes, as a dry run, and changes nothing', async () => {
+  test('counts before it writes, as a dry run, and changes nothing', { tags: 'long' }, async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
     const backupId = await bench.backUp();
     await bench.firestore.doc('users/b').delete();
@@ -129,7 +129,7 @@ describe('an undo', () => {
     expect(Object.keys(await contents()).sort()).toEqual(['users/a', 'users/b']);
   });
 
-  test('tells before it writes what somebody changed since: left as it is, and by force what becomes of it', async () => {
+  test('tells before it writes what somebody changed since, and what force would do', { tags: 'long' }, async () => {
     const kinds = ['new', 'old', 'gone'].flatMap((kind) => [1, 2, 3].map((n) => `users/${kind}${n}`));
     await fill(Object.fromEntries(kinds.filter((path) => !path.includes('gone')).map((path) => [path, { v: 1 }])));
     const backupId = await bench.backUp();
@@ -154,7 +154,7 @@ describe('an undo', () => {
     expect(undone.conflictSample.toSorted()).toEqual(theirs);
   });
 
-  test('is refused where nothing was saved, for a dry run, and for another organization', async () => {
+  test('is refused where nothing was saved, for a dry run, and to others', async () => {
     await fill({ 'users/a': { v: 1 } });
     const backupId = await bench.backUp();
     const unsafe = await run('', { backupId, options: { safetyBackup: false } });
@@ -171,7 +171,7 @@ describe('an undo', () => {
   });
 
   test.each(['overwrite', 'merge', 'skip_existing'])(
-    'takes back what a restore wrote in its last moments and never heard of, after mode %s',
+    'takes back what a restore wrote last and never heard of (%s)',
     async (mergeMode) => {
       await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1, only: 'backup' } });
       const backupId = await bench.backUp();
@@ -225,7 +225,7 @@ describe('an undo', () => {
     );
   });
 
-  test('that was only tried changes nothing: the restore is resumed, and its undo is as exact as if nobody had asked', async () => {
+  test('that was only tried changes nothing for a resume and a later undo', { tags: 'long' }, async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
     const backupId = await bench.backUp();
     bench.clear();
@@ -246,7 +246,7 @@ describe('an undo', () => {
     expect(await contents()).toEqual(changed);
   });
 
-  test('works after a change of the encryption key', async () => {
+  test('works after a change of the encryption key', { tags: 'long' }, async () => {
     await fill({ 'users/a': { v: 1 } });
     const backupId = await bench.backUp();
     await fill({ 'users/a': { v: 2 } });
@@ -262,7 +262,7 @@ describe('an undo', () => {
 });
 
 describe('deleteExtra', () => {
-  test('with a backup of some collections deletes nothing outside them', async () => {
+  test('with a backup of some collections deletes nothing outside them', { tags: 'long' }, async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 }, 'orders/1': { v: 1 } });
     const backupId = await bench.backUp({ collections: ['users'] });
     await fill({ 'users/new': { v: 2 }, 'orders/2': { v: 2 } });
@@ -271,7 +271,7 @@ describe('deleteExtra', () => {
     expect(Object.keys(await contents()).sort()).toEqual(['orders/1', 'orders/2', 'users/a', 'users/b']);
   });
 
-  test('wider than the backup, or from single documents, is refused at once', async () => {
+  test('wider than the backup, or from single documents, is refused at once', { tags: 'long' }, async () => {
     await fill({ 'users/a': { v: 1 }, 'orders/1': { v: 1 } });
     const backupId = await bench.backUp({ collections: ['users'] });
     const wider = await post('', { backupId, collections: ['orders'], options: { deleteExtra: true } });
@@ -290,7 +290,7 @@ describe('deleteExtra', () => {
   });
 });
 
-test('documents may be named in any order, and those that are not there are told', async () => {
+test('documents may be named in any order, and those that are not there are told', { tags: 'long' }, async () => {
   await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 }, 'users/c': { v: 1 } });
   const backupId = await bench.backUp();
   await fill({ 'users/a': { v: 2 }, 'users/b': { v: 2 }, 'users/c': { v: 2 } });
@@ -300,7 +300,7 @@ test('documents may be named in any order, and those that are not there are told
   expect((await run('', { backupId, collections: ['none'] })).error.code).toBe('COLLECTION_NOT_FOUND');
 });
 
-test('what a backup covers and did not hold does not stand in the way of a restore', async () => {
+test('what a backup covers and did not hold does not stand in the way of a restore', { tags: 'long' }, async () => {
   await fill({ 'users/a': { v: 1 } });
   const partly = await bench.backUp({ collections: ['users', 'none'], includeSubcollections: false });
   await fill({ 'users/a': { v: 2 } });
@@ -315,7 +315,7 @@ test('what a backup covers and did not hold does not stand in the way of a resto
   expect(await contents()).toEqual({ 'users/a': { v: 1 } });
 });
 
-test('a basket brings documents from several backups back in one restore, with one undo', async () => {
+test('a basket of several backups comes back in one restore, with one undo', { tags: 'long' }, async () => {
   await fill({ 'users/a': { v: 1 }, 'orders/1': { v: 1 } });
   const first = await bench.backUp();
   await fill({ 'users/a': { v: 2 }, 'orders/1': { v: 2 } });
@@ -332,7 +332,7 @@ test('a basket brings documents from several backups back in one restore, with o
   expect(await contents()).toEqual({ 'users/a': { v: 3 }, 'orders/1': { v: 3 } });
 });
 
-test('an undo needs the journal and what was saved, not the backup that was restored: that one may be gone', async () => {
+test('an undo needs the journal and what was saved, not the restored backup itself', { tags: 'long' }, async () => {
   await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
   const backupId = await bench.backUp();
   await fill({ 'users/a': { v: 2 }, 'users/c': { v: 2 } });
@@ -373,7 +373,7 @@ test('a cancelled restore writes nothing more, runs when it is resumed at once, 
   expect(await contents()).toEqual({ 'c/d000000001': { v: 2 } });
 });
 
-test('an undo works in the organization that the project moved to, and where it comes back to', async () => {
+test('an undo works in the organization that the project moved to, and back again', { tags: 'long' }, async () => {
   await fill({ 'users/a': { v: 1 } });
   const backupId = await bench.backUp();
   await fill({ 'users/a': { v: 2 } });

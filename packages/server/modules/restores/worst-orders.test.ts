@@ -1,3 +1,4 @@
+// @module-tag long
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';

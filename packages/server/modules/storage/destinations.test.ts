@@ -231,7 +231,9 @@ test('what is wrong with a bucket of Google’s is told so that a person can men
   }
 });
 
-test('a bucket of Google’s is a destination like any other: tested, backed up to, read, restored from, emptied', async () => {
+test('a bucket of Google’s is a destination like any other: tested, backed up to, read, restored from, emptied', {
+  tags: 'long',
+}, async () => {
   const serviceAccountKey = google.control.createServiceAccount('sandbox');
   const storageDestinationId = await destination({
     name: 'Google',

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type HostileStorage, startHostileStorage } from '../../../engine/testing/hostile-storage.ts';
 import { foundOrganization, signUp } from '../../testing/people.ts';

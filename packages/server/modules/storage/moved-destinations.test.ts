@@ -114,7 +114,9 @@ test('a deleted backup waits for the credentials that its removal needs', async 
   expect(objectsOf(doomed)).toBeGreaterThan(0);
 });
 
-test('credentials mend it: it reads, and what lies in it opens with the keys of its new organization alone', async () => {
+test('credentials mend it: it reads, and what lies in it opens with the keys of its new organization alone', {
+  tags: 'long',
+}, async () => {
   const turned = await call('PATCH', `/storage-destinations/${bucketId}`, { endpoint: null });
   expect(turned.body.error?.code, 'not turned elsewhere without credentials').toBe('VALIDATION_ERROR');
   const patched = await call('PATCH', `/storage-destinations/${bucketId}`, { credentials: sandboxS3Credential });

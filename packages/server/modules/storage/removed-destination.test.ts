@@ -100,7 +100,9 @@ test('where another destination is the same place, its keys stay until that one 
   await store.close();
 });
 
-test('what stayed in a removed folder leaves it when its key is withdrawn, or the organization purged', async () => {
+test('what stayed in a removed folder leaves it when its key is withdrawn, or the organization purged', {
+  tags: 'long',
+}, async () => {
   const folder = (name: string) => join(bench.app.folder, 'storage', bench.as.organizationId, name);
   const there = async (name: string) => await readdir(join(folder(name), ownKeys()));
   const set = await call('PUT', '/organizations/current/encryption-key', {

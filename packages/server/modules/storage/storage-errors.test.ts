@@ -236,7 +236,9 @@ describe('the default destination', () => {
     expect(await current()).toBe(id);
   });
 
-  test('is the first that works, unless the caller says otherwise, and its change is told', async () => {
+  test('is the first that works, unless the caller says otherwise, and its change is told', {
+    tags: 'long',
+  }, async () => {
     await newOrganization();
     const body = { name: 'Listener', url: 'https://example.com/hook', events: ['organization.updated'] };
     const hook = await app.request('POST', '/api/v1/webhooks', { ...as, body });
@@ -283,7 +285,9 @@ describe('a folder that cannot be used', () => {
       });
   });
 
-  test('because the user may not is told by test, record, backup and copy; with the right again all is well', async () => {
+  test('because the user may not is told by test, record, backup and copy; with the right again all is well', {
+    tags: 'long',
+  }, async () => {
     as = { token: shop.owner.token, organizationId: shop.organizationId };
     const { id, status } = await addFolder('closed');
     expect(status).toBe('connected');
@@ -339,7 +343,9 @@ function mountSmallDisk(folder: string): (() => void) | undefined {
   }
 }
 
-test('a disk that runs full is told by backup, copies and destination; with room again all is well', async (context) => {
+test('a disk that runs full is told by backup, copies and destination; with room again all is well', {
+  tags: 'long',
+}, async (context) => {
   as = { token: shop.owner.token, organizationId: shop.organizationId };
   const unmount = mountSmallDisk(join(app.folder, 'storage', as.organizationId, 'small'));
   if (!unmount) return context.skip('this process may not mount a small disk');

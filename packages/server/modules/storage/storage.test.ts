@@ -90,7 +90,9 @@ describe('a destination', () => {
     expect((await call('GET', `/${row.id}`)).body.data).toMatchObject({ status: 'connected', lastTest: again });
   });
 
-  test('that is slow and answers every step in time works, however long the steps take together', async () => {
+  test('that is slow and answers every step in time works, however long the steps take together', {
+    tags: 'long',
+  }, async () => {
     const { id } = await create({ name: 'Slow' });
     s3.faults.set({ delayRate: 1, delayMsMin: 1500, delayMsMax: 1500 });
     const { ok, steps } = (await call('POST', `/${id}/test`)).body.data;
@@ -100,7 +102,9 @@ describe('a destination', () => {
     expect((await call('GET', `/${id}`)).body.data).toMatchObject({ status: 'connected', error: null });
   });
 
-  test('is looked at again by itself: failing it turns to error, mended it turns back, and each turn is told once', async () => {
+  test('is looked at again by itself: failing it turns to error, mended it turns back, and each turn is told once', {
+    tags: 'long',
+  }, async () => {
     const row = await create();
     const look = () =>
       app.platform.database.tenant(as.organizationId, (transaction) =>

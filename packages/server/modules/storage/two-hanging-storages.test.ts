@@ -1,3 +1,4 @@
+// @module-tag long
 import { sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HostileStorage, startHostileStorage } from '../../../engine/testing/hostile-storage.ts';

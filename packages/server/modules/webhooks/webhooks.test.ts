@@ -259,7 +259,7 @@ describe('changing', () => {
 });
 
 describe('who may', () => {
-  test('viewers read, admins change, other organizations find nothing', async () => {
+  test('viewers read, admins change, other organizations find nothing', { tags: 'long' }, async () => {
     const { app, organizationId } = house;
     const { id } = (await post(valid)).body.data;
     const as = async (role: string) => {

@@ -1,3 +1,4 @@
+// @module-tag long
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';

@@ -10,7 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-test('with two connections backups, restores, every periodic task and calls run beside each other', async () => {
+test('with two connections backups, restores, every periodic task and calls run beside each other', {
+  tags: 'long',
+}, async () => {
   const { app, as } = bench;
   const stopping = new AbortController();
   const ticking = everyTaskAgainAndAgain(stopping.signal);

@@ -58,7 +58,7 @@ test('a use outlives the connection it was told over', async () => {
   await expect.poll(() => isFree('five')).toBe(true);
 });
 
-test('a use comes back also when somebody asked for it while the connection came back', async () => {
+test('a use comes back also when somebody asked for it while the connection came back', { tags: 'long' }, async () => {
   const release = await app.platform.database.useLocks.hold(['six']);
   await app.platform.database.system(async (transaction) => {
     await cutConnectionOf('six');

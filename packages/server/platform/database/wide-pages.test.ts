@@ -68,7 +68,7 @@ describe('a page of records that are large', () => {
     expect(seen).toHaveLength(recordsCount);
   });
 
-  test('holds one that is larger than a page', async () => {
+  test('holds one that is larger than a page', { tags: 'long' }, async () => {
     const huge = `(select jsonb_agg(n || repeat('c', 6000)) from generate_series(1, 900) n)`;
     await asOwner(app.databaseUrl, (client) => client.query(`update schedules set collections = ${huge}`));
     const { body } = await app.request('GET', '/api/v1/schedules', as);

@@ -21,7 +21,9 @@ function parseFor(milliseconds: number): void {
   while (performance.now() < endMs);
 }
 
-test('connections whose pieces take long to parse are read one after the other, and none is forgotten', async () => {
+test('connections whose pieces take long to parse are read one after the other, and none is forgotten', {
+  tags: 'long',
+}, async () => {
   const turns = new ReadTurns();
   const pieces = new Map<Duplex, number>();
   const connections = Array.from({ length: 5 }, neverSilent);

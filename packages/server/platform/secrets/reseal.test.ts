@@ -104,7 +104,9 @@ test('the registry names columns that exist, each once', async () => {
   });
 });
 
-test('wherever a rotation is broken off, neither key alone starts a process, and it is gone on with', async () => {
+test('wherever a rotation is broken off, neither key alone starts a process, and it is gone on with', {
+  tags: 'long',
+}, async () => {
   const half = await startTestApp();
   try {
     await furnish(half, await foundOrganization(half));
@@ -163,7 +165,7 @@ test('a key file is replaced without a moment in which either key is lost', asyn
   }
 });
 
-test('the command rotates the key of an installation that keeps its key in a file', async () => {
+test('the command rotates the key of an installation that keeps its key in a file', { tags: 'long' }, async () => {
   const kept = await startTestApp({ MASTER_KEY: '' });
   try {
     const { id } = await foundOrganization(kept);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { type Operation, servedOperations } from '@holdfast/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -363,7 +363,9 @@ test('work that breaks off hears what is under way, and says whether everything 
   expect(await brokenOff(connected, all(), AbortSignal.timeout(300))).toMatchObject({ told: [false] });
 });
 
-test('work that breaks off without a guard leaves nothing under way: what was refused for a moment is not sent again behind its back', async () => {
+test('work that breaks off without a guard leaves nothing under way: what was refused for a moment is not sent again behind its back', {
+  tags: 'long',
+}, async () => {
   const connected = fresh();
   const { control } = harness.sandbox;
   control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', times: 1 });

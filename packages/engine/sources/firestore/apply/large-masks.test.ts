@@ -49,7 +49,9 @@ test('one that would have to name too many fields fails alone, and says why', as
   expect(stored).toEqual(there);
 });
 
-test('ten thousands of fields and empty maps below long names fill no memory with their paths', async () => {
+test('ten thousands of fields and empty maps below long names fill no memory with their paths', {
+  tags: 'long',
+}, async () => {
   const coming = below(18, numbered(20_000, 'm', { mapValue: {} }));
   const { result } = await merged('masks-empty', coming, coming);
   expect(result).toMatchObject({ written: 3, failed: 0 });

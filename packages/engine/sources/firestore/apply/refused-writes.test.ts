@@ -69,7 +69,7 @@ test('a quota that runs out in the middle of a request is no failure of the docu
   expect((await scanAll(connected)).length).toBeLessThan(100);
 });
 
-test('one document that finds no quota while others do fails alone', async () => {
+test('one document that finds no quota while others do fails alone', { tags: 'long' }, async () => {
   // Given up while there is still much of the others to send.
   const connected = fresh({ retry: { attemptsMax: 3, delayBaseMs: 1, delayMaxMs: 2 } });
   harness.sandbox.control.addFault({ method: 'BatchWrite', document: 'c/000000', status: 'RESOURCE_EXHAUSTED' });

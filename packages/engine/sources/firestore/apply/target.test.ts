@@ -225,7 +225,7 @@ describe('limits and failures', () => {
     expect(await apply(connected, large)).toMatchObject({ written: 24, failed: 0 });
   });
 
-  test('storms of retryable answers and lost acknowledgements lose nothing', async () => {
+  test('storms of retryable answers and lost acknowledgements lose nothing', { tags: 'long' }, async () => {
     const connected = fresh({ retry: { attemptsMax: 40, delayBaseMs: 1, delayMaxMs: 10 } });
     for (const status of ['RESOURCE_EXHAUSTED', 'ABORTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'] as const) {
       harness.sandbox.control.addFault({ method: 'BatchWrite', status, probability: 0.2 });
@@ -342,7 +342,7 @@ describe('progress', () => {
     expect(await fieldsAt(connected, 'c/a')).toEqual(fields(3));
   });
 
-  test('with ramp-up the first seconds stay near 500 writes per second', async () => {
+  test('with ramp-up the first seconds stay near 500 writes per second', { tags: 'long' }, async () => {
     const connected = fresh();
     const startedMs = performance.now();
     expect(await apply(connected, many(1_200), { rampUp: true })).toMatchObject({ written: 1_200 });

@@ -316,7 +316,9 @@ test('what an earlier capture has spent of the hour counts for the next one, and
   await recovered.stop();
 });
 
-test('whatever is written while streams are cut and captures restart, every mark is exactly the database', async () => {
+test('whatever is written while streams are cut and captures restart, every mark is exactly the database', {
+  tags: 'long',
+}, async () => {
   const connected = fresh();
   const random = (below: number) => Math.floor(Math.random() * below);
   const anyPath = (round: number) => {

@@ -201,7 +201,9 @@ describe('floods', () => {
     await recorder.stop();
   });
 
-  test('while storing is slow the database keeps what it would say: memory stays bounded, and nothing is missed', async () => {
+  test('while storing is slow the database keeps what it would say: memory stays bounded, and nothing is missed', {
+    tags: 'long',
+  }, async () => {
     const connected = fresh();
     await write(connected, [{ path: 'c/0', fields: fields(0) }]);
     const from = await connected.source.snapshotTime();
@@ -232,7 +234,7 @@ describe('floods', () => {
     await expect(batches.next()).rejects.toThrow();
   });
 
-  test('more than may be held is caught up by a scan, and the time in between is a gap', async () => {
+  test('more than may be held is caught up by a scan, and the time in between is a gap', { tags: 'long' }, async () => {
     const connected = fresh();
     await write(connected, [{ path: 'c/0', fields: fields(0) }]);
     const from = await connected.source.snapshotTime();

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { foreignNamed } from '../../../testing/foreign-firestore.ts';
 import { runPitrChaos } from '../testing/pitr-chaos/run.ts';

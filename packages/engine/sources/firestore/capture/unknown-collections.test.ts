@@ -42,7 +42,9 @@ test('what lies in a collection that only a scan finds is handed over, however o
   await recorder.stop();
 });
 
-test('where one unknown collection is found the others are too, before time goes on: behind a gap nothing is missing', async () => {
+test('where one unknown collection is found the others are too, before time goes on: behind a gap nothing is missing', {
+  tags: 'long',
+}, async () => {
   const connected = bench.connect({ projectId: 'many-hidden' });
   await write(
     connected,
@@ -106,7 +108,9 @@ test('a collection that appears while nobody takes what is captured is a gap: wh
   expect(told).toMatchObject([{ reason: expect.stringContaining('A collection appeared') }]);
 });
 
-test('what comes and goes in a new collection before it is followed is there at the marks of that time', async () => {
+test('what comes and goes in a new collection before it is followed is there at the marks of that time', {
+  tags: 'long',
+}, async () => {
   const connected = bench.connect({ projectId: 'first-seconds' });
   await write(connected, [{ path: 'a/1', fields: fields(1) }]);
   const from = await connected.source.snapshotTime();

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FirestoreHarness, fields, startFirestoreHarness, write } from '../testing/firestore-harness.ts';
 

@@ -102,7 +102,7 @@ describe('a document of name and times', () => {
       return `${day}${digits === '' ? '' : `.${digits}`}${zone}`;
     });
 
-  test('has the bytes of its protobuf message, to the nanosecond', () => {
+  test('has the bytes of its protobuf message, to the nanosecond', { tags: 'long' }, () => {
     const encoder = new NameDocumentEncoder();
     const names = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),

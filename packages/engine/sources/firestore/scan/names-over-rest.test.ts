@@ -129,7 +129,7 @@ describe('names over REST', () => {
     });
   });
 
-  test('are asked for in pages under a read rate', async () => {
+  test('are asked for in pages under a read rate', { tags: 'long' }, async () => {
     const limited = harness.connect({ projectId: 'big', readRateLimit: 2_000 });
     harness.sandbox.control.resetCounters();
     const startedMs = performance.now();
@@ -139,7 +139,9 @@ describe('names over REST', () => {
     expect(limited.source.client.rest.isGivenUp).toBe(false);
   });
 
-  test('wait for a reader that stops: what is under way stays bounded, down to the socket', async () => {
+  test('wait for a reader that stops: what is under way stays bounded, down to the socket', {
+    tags: 'long',
+  }, async () => {
     const many = 20_000;
     let sentBytes = 0;
     const { connected } = await spoiled(({ stream }) => {
@@ -267,7 +269,7 @@ describe('through faults', () => {
     ],
   ];
 
-  test.each(spoilings)('an answer %s is asked for again from its last name', async (_, spoil) => {
+  test.each(spoilings)('an answer %s is asked for again from its last name', { tags: 'long' }, async (_, spoil) => {
     const { connected, gateway } = await spoiled(async ({ stream, before, answer }) => {
       const json = await answer();
       if (before < 3) spoil(stream, json);
@@ -289,7 +291,9 @@ describe('through faults', () => {
     expect(rest.isGivenUp).toBe(true);
   });
 
-  test('an error right behind the document that fills a batch loses nothing of that batch', async () => {
+  test('an error right behind the document that fills a batch loses nothing of that batch', {
+    tags: 'long',
+  }, async () => {
     const readTime = await harness.connect({ projectId: 'big' }).source.snapshotTime();
     const options = { scope: wholeDatabase, readTime, namesOnly: true };
     const [full] = await collect(harness.connect({ projectId: 'big' }).source.scan(everything, options));

@@ -332,7 +332,7 @@ describe('fetch', () => {
 });
 
 describe('ranges', () => {
-  test('cover everything once and are of similar size', async () => {
+  test('cover everything once and are of similar size', { tags: 'long' }, async () => {
     fillFast(harness.sandbox.control.database({ project: 'ranges', database: '(default)' }), {
       collection: 'a',
       documents: 9_000,
@@ -364,6 +364,7 @@ describe('ranges', () => {
     [40, 300, 4],
   ])(
     'of %i collections with %i documents each are found for a small part of what reading all would cost',
+    { tags: 'long' },
     async (collections, documents, rangesMin) => {
       const many = harness.connect({ projectId: `many-${collections}` });
       const paths = Array.from(

@@ -100,7 +100,7 @@ describe.each([
     expect((await me(tokens.accessToken)).status).toBe(401);
   });
 
-  test('stay one family with one successor each through 500 refreshes at once', async () => {
+  test('stay one family with one successor each through 500 refreshes at once', { tags: 'long' }, async () => {
     let tokens = await openSession(app, person.id);
     for (const atOnce of [500, 20]) {
       const pairs = await Promise.all(Array.from({ length: atOnce }, () => next(tokens)));

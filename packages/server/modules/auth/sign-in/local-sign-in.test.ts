@@ -67,7 +67,9 @@ test('waits a week', async () => {
   }
 });
 
-test('is neither printed nor accepted once a provider is configured, unless the operator keeps it', async () => {
+test('is neither printed nor accepted once a provider is configured, unless the operator keeps it', {
+  tags: 'long',
+}, async () => {
   const provider = await startHostileProvider('client');
   const environment = { OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: 'client', OIDC_CLIENT_SECRET: 'secret' };
   const first = await startTestApp();
@@ -88,7 +90,7 @@ test('is neither printed nor accepted once a provider is configured, unless the 
   }
 });
 
-test('each start prints a new link, and all of them lead to the same person', async () => {
+test('each start prints a new link, and all of them lead to the same person', { tags: 'long' }, async () => {
   const first = await startTestApp();
   const idThrough = async (at: TestApp) => {
     const cookie = cookiesOf((await open(at.signInLink ?? '', at)).headers);

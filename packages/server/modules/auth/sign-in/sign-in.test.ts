@@ -251,7 +251,7 @@ describe("the provider's answer", () => {
     expect((await browser.request('GET', url.href)).status).toBe(401);
   });
 
-  test('with an expired provider code is refused', async () => {
+  test('with an expired provider code is refused', { tags: 'long' }, async () => {
     const browser = browse();
     const end = await browser.open(start(), isCallback);
     await new Promise((resolve) => setTimeout(resolve, 4200));

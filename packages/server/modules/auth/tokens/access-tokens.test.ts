@@ -131,7 +131,9 @@ test('a token is good for its hour and not a second longer', async () => {
   }
 });
 
-test('after a rotation a new key signs and the old one verifies until its tokens have expired', async () => {
+test('after a rotation a new key signs and the old one verifies until its tokens have expired', {
+  tags: 'long',
+}, async () => {
   const other = await startTestApp();
   try {
     const { id } = await signUp(other, 'rotation@example.com');

@@ -40,7 +40,9 @@ async function drill(id: string): Promise<{ status: string; error: { code: strin
 }
 
 describe('a storage that lets nothing be read', () => {
-  test('because its key is wrong proves nothing: no anomaly, no frozen retention; with the right key it is verified again', async () => {
+  test('because its key is wrong proves nothing: no anomaly, no frozen retention; with the right key it is verified again', {
+    tags: 'long',
+  }, async () => {
     const id = await bench.backUp({ storageDestinationId: bucketId });
     const wrong = { credentials: { ...sandboxS3Credential, secretAccessKey: 'another-secret-than-the-right-one' } };
     await send('PATCH', `/storage-destinations/${bucketId}`, wrong);
@@ -57,17 +59,21 @@ describe('a storage that lets nothing be read', () => {
   test.each([
     ['a look', () => send('POST', `/storage-destinations/${bucketId}/test`)],
     ['a backup', () => bench.backUp({ storageDestinationId: bucketId })],
-  ])('because it is away proves nothing either; once %s found it back it is verified again', async (_, find) => {
-    const id = await bench.backUp({ storageDestinationId: bucketId });
-    s3.faults.set({ errorRate: 1 });
-    const { verification, anomaly } = await verify(id);
-    await send('POST', `/storage-destinations/${bucketId}/test`);
-    s3.faults.clear();
-    expect(verification).toMatchObject({ status: 'failed', errors: [{ code: 'STORAGE_UNAVAILABLE' }] });
-    expect([anomaly, await frozen()]).toEqual([null, null]);
-    await find();
-    await expect.poll(() => statusOf(id)).toBe('passed');
-  });
+  ])(
+    'because it is away proves nothing either; once %s found it back it is verified again',
+    { tags: 'long' },
+    async (_, find) => {
+      const id = await bench.backUp({ storageDestinationId: bucketId });
+      s3.faults.set({ errorRate: 1 });
+      const { verification, anomaly } = await verify(id);
+      await send('POST', `/storage-destinations/${bucketId}/test`);
+      s3.faults.clear();
+      expect(verification).toMatchObject({ status: 'failed', errors: [{ code: 'STORAGE_UNAVAILABLE' }] });
+      expect([anomaly, await frozen()]).toEqual([null, null]);
+      await find();
+      await expect.poll(() => statusOf(id)).toBe('passed');
+    },
+  );
 });
 
 test('a manifest that is gone from a storage that answers is damage', async () => {

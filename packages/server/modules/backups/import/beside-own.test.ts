@@ -1,3 +1,4 @@
+// @module-tag long
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BackupReader, createLocalStore, KeyRing, SegmentCodec } from '@holdfast/engine';

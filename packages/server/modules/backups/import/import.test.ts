@@ -46,7 +46,9 @@ async function chain(): Promise<[string, string]> {
   return [base, await bench.backUp({ type: 'incremental' })];
 }
 
-test('a file does not say what it left out: deleteExtra takes nothing beside or below the collections that it holds', async () => {
+test('a file does not say what it left out: deleteExtra takes nothing beside or below the collections that it holds', {
+  tags: 'long',
+}, async () => {
   const { firestore } = bench;
   const cat = { n: 1, __collections__: { orders: { 1: { n: 1 } } } };
   const content = { users: { ada: { n: 1 }, cat }, empty: {} };
@@ -75,7 +77,9 @@ test('a file does not say what it left out: deleteExtra takes nothing beside or 
   expect(await values()).toEqual([1, undefined, 2, 2, undefined]);
 });
 
-test('a delete that was refused is tried again when the restore of a file goes on, also below documents', async () => {
+test('a delete that was refused is tried again when the restore of a file goes on, also below documents', {
+  tags: 'long',
+}, async () => {
   const { firestore, app, as } = bench;
   const content = { users: { ada: { n: 1, __collections__: { orders: { 1: { n: 1 } } } } } };
   await writeFile(folder('orders.json'), JSON.stringify(content));
@@ -93,7 +97,7 @@ test('a delete that was refused is tried again when the restore of a file goes o
 });
 
 describe('a backup of ours', () => {
-  test('is registered under its own id, with the ones it builds on', async () => {
+  test('is registered under its own id, with the ones it builds on', { tags: 'long' }, async () => {
     const [base, increment] = await chain();
     const [before, lines] = [await bench.get(`/backups/${increment}`), await exported(increment)];
     expect((await start(`backups/${increment}/manifest`, 'holdfast')).body.error.code).toBe('CONFLICT');
@@ -275,21 +279,25 @@ describe('a foreign file', () => {
     ['a number of four million digits', () => `{"users":{"ada":{"n":${'9'.repeat(4_000_000)}}}}`],
     ['a million levels', () => `{"users":{"ada":${'{"a":'.repeat(1_000_000)}`],
     ['millions of values in one document', () => `{"users":{"ada":{"n":[${'1,'.repeat(2_000_000)}1]}}}`],
-  ])('that is %s ends as a failed job without a backup, and keeps nobody waiting', async (_what, text) => {
-    await mkdir(folder('broken'), { recursive: true });
-    await writeFile(folder('broken', 'hostile.json'), text());
-    const slowest = slowestAnswer();
-    const failed = await importIt('broken/hostile.json', 'json');
-    expect(await slowest()).toBeLessThan(1500);
-    expect(failed).toMatchObject({
-      status: 'failed',
-      documentCount: null,
-      error: { code: 'INTEGRITY_ERROR', retryable: false },
-    });
-    expect((await bench.app.request('GET', `/api/v1/backups/${failed.id}/documents`, bench.as)).body.error.code).toBe(
-      'INVALID_STATE',
-    );
-  });
+  ])(
+    'that is %s ends as a failed job without a backup, and keeps nobody waiting',
+    { tags: 'long' },
+    async (_what, text) => {
+      await mkdir(folder('broken'), { recursive: true });
+      await writeFile(folder('broken', 'hostile.json'), text());
+      const slowest = slowestAnswer();
+      const failed = await importIt('broken/hostile.json', 'json');
+      expect(await slowest()).toBeLessThan(1500);
+      expect(failed).toMatchObject({
+        status: 'failed',
+        documentCount: null,
+        error: { code: 'INTEGRITY_ERROR', retryable: false },
+      });
+      expect((await bench.app.request('GET', `/api/v1/backups/${failed.id}/documents`, bench.as)).body.error.code).toBe(
+        'INVALID_STATE',
+      );
+    },
+  );
 });
 
 test.each([
@@ -347,7 +355,9 @@ test('a refusal whose words are cut within a character is written down as any ot
   expect(refused).toMatchObject({ status: 'failed', error: { code: 'INTEGRITY_ERROR' } });
 });
 
-test('a merge takes the newest state of the project itself, however new an imported file says it is', async () => {
+test('a merge takes the newest state of the project itself, however new an imported file says it is', {
+  tags: 'long',
+}, async () => {
   await bench.firestore.doc('users/own').set({ n: 1 });
   const own = await bench.get(`/backups/${await bench.backUp()}`);
   await mkdir(folder('new'), { recursive: true });
@@ -358,7 +368,9 @@ test('a merge takes the newest state of the project itself, however new an impor
   expect(merged).toMatchObject({ documentCount: own.documentCount, snapshotTime: own.snapshotTime });
 });
 
-test('an old file that is imported is neither the newest of the project nor followed by an increment', async () => {
+test('an old file that is imported is neither the newest of the project nor followed by an increment', {
+  tags: 'long',
+}, async () => {
   await bench.firestore.doc('users/ada').set({ n: 1 });
   const own = await bench.backUp();
   await mkdir(folder('old'), { recursive: true });

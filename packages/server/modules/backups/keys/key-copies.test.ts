@@ -1,3 +1,4 @@
+// @module-tag long
 import { type BlobStore, copyKeyOf, createS3Store, KeyRing, readKeyCopies, secretsOf } from '@holdfast/engine';
 import {
   type GcsSandbox,

@@ -1,3 +1,4 @@
+// @module-tag long
 import { join } from 'node:path';
 import { createLocalStore, KeyRing, openChain, SegmentCodec } from '@holdfast/engine';
 import {

@@ -1,3 +1,4 @@
+// @module-tag long
 import { randomBytes } from 'node:crypto';
 import { type BlobStore, createS3Store, KeyRing } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';

@@ -29,7 +29,9 @@ test('a backup whose worker is killed in the middle is finished by another, whol
   expect(verification).toMatchObject({ status: 'passed', documents, errors: [] });
 });
 
-test('a restore whose worker is killed in the middle is finished by another, with every document once', async () => {
+test('a restore whose worker is killed in the middle is finished by another, with every document once', {
+  tags: 'long',
+}, async () => {
   const [backup] = (await bench.client.listBackups({ query: { status: 'completed' } })).data;
   await bench.client.updateProject({
     params: { projectId: bench.projectId },
@@ -50,7 +52,7 @@ test('a restore whose worker is killed in the middle is finished by another, wit
   expect(again).toMatchObject({ status: 'completed', documentCount: documents });
 });
 
-test('a database that is away for a while costs a backup that while and nothing else', async () => {
+test('a database that is away for a while costs a backup that while and nothing else', { tags: 'long' }, async () => {
   bench.firestore.control.addFault({ method: 'RunQuery', latencyMs: 1000 });
   const backupId = await bench.start();
   await bench.untilBackup(backupId, ({ status, progress }) => status === 'running' && progress.phase === 'Reading');

@@ -211,11 +211,15 @@ describe('a backup that must not go on', () => {
     expect(rows[0].seconds).toBe(31 * 60);
   });
 
-  test.each(['Planning', 'Reading'])('is ended by the timeout of its project, also while %s', async (phase) => {
-    const id = await startSlowly(phase);
-    bench.app.clock.advance(32 * 60_000);
-    expectFailed(await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as), 'BACKUP_TIMEOUT');
-  });
+  test.each(['Planning', 'Reading'])(
+    'is ended by the timeout of its project, also while %s',
+    { tags: 'long' },
+    async (phase) => {
+      const id = await startSlowly(phase);
+      bench.app.clock.advance(32 * 60_000);
+      expectFailed(await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as), 'BACKUP_TIMEOUT');
+    },
+  );
 
   test.each(['Planning', 'Reading'])(
     'is ended by its owner within seconds, also while %s, and what was written goes',

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HostileStorage, startHostileStorage } from '../../../../engine/testing/hostile-storage.ts';
 import { type ProtectedProject, protectProject, untilEnded } from '../../../testing/protected-project.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { access, cp, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

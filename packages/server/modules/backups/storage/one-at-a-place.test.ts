@@ -1,3 +1,4 @@
+// @module-tag long
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
@@ -33,7 +34,9 @@ async function verified(id: string): Promise<string> {
   return status();
 }
 
-test('of two migrations asked for at once, each into the place of the other, one is refused, and no backup is lost', async () => {
+test('of two migrations asked for at once, each into the place of the other, one is refused, and no backup is lost', {
+  timeout: 120_000,
+}, async () => {
   const [first, second] = [await addFolder('first'), await addFolder('second')];
   const ids = [await bench.backUp({ storageDestinationId: first })];
   // So that what comes from the first has arrived before the other way is done.
@@ -49,7 +52,7 @@ test('of two migrations asked for at once, each into the place of the other, one
     for (const id of ids) expect(await verified(id)).toBe('passed');
     expect([there.status, back.status].toSorted()).toEqual([202, 409]);
   }
-}, 120_000);
+});
 
 test('what a migration removes is linked by nobody meanwhile, by another record of its place neither', async () => {
   const [third, fourth] = [await addFolder('third'), await addFolder('fourth')];

@@ -1,3 +1,4 @@
+// @module-tag long
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createS3Store, manifestKey, type VersionedBlobStore } from '@holdfast/engine';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { type BlobStore, createS3Store, probePrefix } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';

@@ -98,7 +98,7 @@ describe('objects that nobody owns', () => {
     expect((await runTask('sweep')).result).toMatchObject({ found: 1, removed: 1 });
   });
 
-  test('of a backup that is being made are nobody else’s', async () => {
+  test('of a backup that is being made are nobody else’s', { tags: 'long' }, async () => {
     bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
     const request = { ...bench.as, body: { projectId: bench.shop.projectId } };
     const { id } = (await bench.app.request('POST', '/api/v1/backups', request)).body.data;
@@ -125,7 +125,9 @@ describe('a rescan', () => {
     expect((await bench.get(`/backups/${id}`)).trigger).toBe('api');
   });
 
-  test('tells of a safety backup of single documents which they are, and they come back from it', async () => {
+  test('tells of a safety backup of single documents which they are, and they come back from it', {
+    tags: 'long',
+  }, async () => {
     await bench.firestore.doc('users/bob').set({ n: 1 });
     const backupId = await bench.backUp();
     await bench.firestore.doc('users/bob').set({ edited: true });
@@ -146,7 +148,9 @@ describe('a rescan', () => {
     expect((await bench.firestore.doc('users/bob').get()).data()).toEqual({ edited: true });
   });
 
-  test('registers nothing that is read from a backup which misses an object, and says which', async () => {
+  test('registers nothing that is read from a backup which misses an object, and says which', {
+    tags: 'long',
+  }, async () => {
     const base = await bench.backUp();
     const increments: string[] = [];
     for (const n of [2, 3]) {
@@ -164,7 +168,9 @@ describe('a rescan', () => {
     for (const id of increments) await rm(folder('backups', id), { recursive: true });
   });
 
-  test('rebuilds the catalogue of a lost database: same ids, same chains, projects without a connection', async () => {
+  test('rebuilds the catalogue of a lost database: same ids, same chains, projects without a connection', {
+    tags: 'long',
+  }, async () => {
     const base = await bench.backUp();
     await bench.firestore.doc('users/bob').set({ n: 2 });
     const increment = await bench.backUp({ type: 'incremental' });

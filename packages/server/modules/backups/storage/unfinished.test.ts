@@ -1,3 +1,4 @@
+// @module-tag long
 import { type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';

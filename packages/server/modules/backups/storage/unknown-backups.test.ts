@@ -1,3 +1,4 @@
+// @module-tag long
 import { scopes } from '@holdfast/contract';
 import { startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

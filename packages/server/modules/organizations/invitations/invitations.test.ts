@@ -54,7 +54,9 @@ describe('whoever may no longer invite', () => {
     app.request('POST', invites, { token: person.token, organizationId: organization.id, body: { email, role } });
   const member = (person: TestPerson) => `/api/v1/organizations/current/members/${person.id}`;
 
-  test('has invited nobody: what a removed or lowered admin sent no longer lets anybody in', async () => {
+  test('has invited nobody: what a removed or lowered admin sent no longer lets anybody in', {
+    tags: 'long',
+  }, async () => {
     for (const end of ['remove', 'lower', 'leave'] as const) {
       const admin = await addMember(app, organization.id, 'admin');
       const email = newEmail();
@@ -264,7 +266,9 @@ describe('resending and cancelling', () => {
 });
 
 describe('mail', () => {
-  test('neither the token nor the words of a waiting mail stand in the database or the log', async () => {
+  test('neither the token nor the words of a waiting mail stand in the database or the log', {
+    tags: 'long',
+  }, async () => {
     mails.refuseWith(451);
     const email = newEmail();
     await invite(email);
@@ -296,7 +300,9 @@ describe('mail', () => {
   });
 });
 
-test('a mail server that is down when the invitation is made gets the mail when it is back', async () => {
+test('a mail server that is down when the invitation is made gets the mail when it is back', {
+  tags: 'long',
+}, async () => {
   const probe = await startMailServer();
   await probe.close();
   const late = await startTestApp({ SMTP_URL: probe.url });

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hourMs, minuteMs, secondMs } from '../../../platform/durations.ts';
 import { asOwner, foundOrganization, renew, signUp, type TestPerson } from '../../../testing/people.ts';

@@ -64,7 +64,9 @@ test('a passphrase becomes the key that PBKDF2 says, and stands nowhere in clear
     expect(dump + app.logged()).not.toContain(secret);
 });
 
-test('a withdrawn key makes its backups unreadable until the same one is supplied again', async () => {
+test('a withdrawn key makes its backups unreadable until the same one is supplied again', {
+  tags: 'long',
+}, async () => {
   organization = await foundOrganization(app);
   await put({ passphrase });
   const before = await current();

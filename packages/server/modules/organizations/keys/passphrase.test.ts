@@ -1,3 +1,4 @@
+// @module-tag long
 import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';

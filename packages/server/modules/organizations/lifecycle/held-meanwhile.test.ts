@@ -1,3 +1,4 @@
+// @module-tag long
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';

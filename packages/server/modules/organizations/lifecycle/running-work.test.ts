@@ -88,7 +88,7 @@ describe('in an organization that is deleted', () => {
     expect(await written()).toBe(documents);
   });
 
-  test('a drill stops writing into its target, and is taken up again', async () => {
+  test('a drill stops writing into its target, and is taken up again', { tags: 'long' }, async () => {
     const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: stagingId });
     await untilWriting();
     await deleteOrganization();
@@ -99,7 +99,7 @@ describe('in an organization that is deleted', () => {
     expect(await written()).toBe(documents);
   });
 
-  test('a verification and a rescan end only after it was recovered', async () => {
+  test('a verification and a rescan end only after it was recovered', { tags: 'long' }, async () => {
     s3.faults.set({ ...isSlow, operations: ['GetObject'] });
     const verification = () => statusOf('backups', backupId, `verification->>'status'`);
     await post(`/backups/${backupId}/verify`, {});
@@ -116,7 +116,7 @@ describe('in an organization that is deleted', () => {
     await expect.poll(() => statusOf('storage_tasks', id)).toBe('completed');
   });
 
-  test('nothing that stood still outlives its purge', async () => {
+  test('nothing that stood still outlives its purge', { tags: 'long' }, async () => {
     const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: stagingId });
     await untilWriting();
     await deleteOrganization();

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';

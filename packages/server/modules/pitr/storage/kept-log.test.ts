@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';
 

@@ -1,3 +1,4 @@
+// @module-tag long
 import { join } from 'node:path';
 import { type BlobStore, createLocalStore, KeyRing, logManifestKey, openLogManifest } from '@holdfast/engine';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';

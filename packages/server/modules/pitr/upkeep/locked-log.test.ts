@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLockingBucket } from '../../../testing/locking-bucket.ts';
 import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';

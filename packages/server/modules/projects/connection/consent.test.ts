@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Consenting, startConsenting } from '../../../testing/consenting.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';

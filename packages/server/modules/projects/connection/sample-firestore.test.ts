@@ -1,3 +1,4 @@
+// @module-tag long
 import { connectFirestore, everything, wholeDatabase } from '@holdfast/engine';
 import { expect, test } from 'vitest';
 import { loadConfig, offersSample } from '../../../config.ts';

@@ -23,7 +23,9 @@ const connect = (host: string) =>
   call('POST', '/projects', { name: 'Other', sourceProjectId: 'shop', connection: { type: 'emulator', host } });
 
 describe('a database that cannot be used', () => {
-  test('because it never answers is unavailable within ten seconds, whatever is asked of it', async () => {
+  test('because it never answers is unavailable within ten seconds, whatever is asked of it', {
+    tags: 'long',
+  }, async () => {
     const host = `127.0.0.1:${portOf(silent)}`;
     const startedAtMs = performance.now();
     const late = { code: 'SOURCE_UNAVAILABLE', message: 'The database did not answer within 8 seconds.' };

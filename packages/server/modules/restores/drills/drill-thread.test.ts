@@ -1,3 +1,4 @@
+// @module-tag long
 import { createHash } from 'node:crypto';
 import { encodeDocument } from '@holdfast/engine';
 import { expect, test } from 'vitest';

@@ -137,7 +137,9 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
     await expectUndone(id);
   });
 
-  test('keeps the ramp-up of its target, however many write: 500 documents a second together', async () => {
+  test('keeps the ramp-up of its target, however many write: 500 documents a second together', {
+    tags: 'long',
+  }, async () => {
     await setRampUp(true);
     const id = await start();
     await untilShared(id);
@@ -147,7 +149,9 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
     expect(await contents()).toEqual(wanted);
   });
 
-  test('one of whose workers is killed in the middle of a range is finished by the others, nothing lost, and undone exactly', async () => {
+  test('one of whose workers is killed in the middle of a range is finished by the others, nothing lost, and undone exactly', {
+    tags: 'long',
+  }, async () => {
     bench.firestore.control.addFault({ method: 'BatchWrite', latencyMs: 1500 });
     const id = await start();
     await untilShared(id);
@@ -160,7 +164,9 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
     await expectUndone(id);
   });
 
-  test('that is cancelled in the middle writes nothing more once it says so, goes on when resumed, and is undone exactly', async () => {
+  test('that is cancelled in the middle writes nothing more once it says so, goes on when resumed, and is undone exactly', {
+    tags: 'long',
+  }, async () => {
     bench.firestore.control.addFault({ method: 'BatchWrite', latencyMs: 1500 });
     const id = await start();
     await untilShared(id);
@@ -178,7 +184,9 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
     await expectUndone(id);
   });
 
-  test('that is cancelled while one of its workers is dead is taken back with everything that was written and nobody heard of', async () => {
+  test('that is cancelled while one of its workers is dead is taken back with everything that was written and nobody heard of', {
+    tags: 'long',
+  }, async () => {
     // Every write takes effect, and no answer arrives.
     bench.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
     const id = await start();
@@ -194,7 +202,9 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
   });
 });
 
-test('a restore that is cancelled just after another worker took it up is taken back with what the dead one wrote and nobody heard of', async () => {
+test('a restore that is cancelled just after another worker took it up is taken back with what the dead one wrote and nobody heard of', {
+  tags: 'long',
+}, async () => {
   bench.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
   const { id } = await bench.client.startRestore({ body: { backupId, collections: ['few'] } });
   await untilWritten((written) => written === few);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { fillFast } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';

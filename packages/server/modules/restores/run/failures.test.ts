@@ -59,7 +59,7 @@ async function saveByDefaultIn(defaultStorageId: string): Promise<void> {
   expect(answer.status, answer.text).toBe(200);
 }
 
-test('a restore whose safety backup failed saves anew when it is resumed', async () => {
+test('a restore whose safety backup failed saves anew when it is resumed', { tags: 'long' }, async () => {
   const storageDestinationId = await bench.addBucket(s3);
   // No other place is known that could take it.
   await saveByDefaultIn(storageDestinationId);
@@ -114,7 +114,9 @@ describe('a target', () => {
     expect(await documentsNow()).toBe(20);
   });
 
-  test('where others write to one document all the time fails that one, and everything else is done', async () => {
+  test('where others write to one document all the time fails that one, and everything else is done', {
+    tags: 'long',
+  }, async () => {
     const backupId = await bench.backUp({ collections: ['users'] });
     bench.clear();
     await bench.firestore.doc('users/extra').set({ n: 0 });
@@ -161,7 +163,7 @@ test('documents that the target does not take fail one by one, the rest is writt
   expect(await documentsNow()).toBe(20);
 });
 
-test('what a resume found settled is not tried by the next one: it is its owner’s', async () => {
+test('what a resume found settled is not tried by the next one: it is its owner’s', { tags: 'long' }, async () => {
   bench.clear();
   for (const id of ['ada', 'bob']) await bench.firestore.doc(`users/${id}`).set({ n: 1 });
   const backupId = await bench.backUp();
@@ -212,7 +214,7 @@ describe('a backup', () => {
     await bench.app.request('DELETE', url, bench.as);
   });
 
-  test('whose storage is away or refuses us names the storage', async () => {
+  test('whose storage is away or refuses us names the storage', { tags: 'long' }, async () => {
     const storageDestinationId = await bench.addBucket(s3);
     const backupId = await bench.backUp({ storageDestinationId });
     bench.clear();
@@ -225,7 +227,7 @@ describe('a backup', () => {
   });
 });
 
-test('a restore that is cancelled stops writing and says CANCELLED', async () => {
+test('a restore that is cancelled stops writing and says CANCELLED', { tags: 'long' }, async () => {
   for (let n = 0; n < 400; n++) await bench.firestore.doc(`many/${n}`).set({ n });
   const backupId = await bench.backUp();
   bench.clear();
@@ -239,7 +241,9 @@ test('a restore that is cancelled stops writing and says CANCELLED', async () =>
   expect(restore).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
 });
 
-test('a restore that is cancelled while it saves what it would overwrite stops saving too, and saves anew when it is resumed', async () => {
+test('a restore that is cancelled while it saves what it would overwrite stops saving too, and saves anew when it is resumed', {
+  tags: 'long',
+}, async () => {
   const storageDestinationId = await bench.addBucket(s3);
   await bench.firestore.doc('users/1').set({ n: 1 });
   const backupId = await bench.backUp({ storageDestinationId });
@@ -260,7 +264,9 @@ test('a restore that is cancelled while it saves what it would overwrite stops s
   expect(await bench.get(`/backups/${second}`)).toMatchObject({ status: 'completed' });
 });
 
-test('a worker whose clock is behind is not taken for dead: what it writes is waited for before the restore says cancelled', async () => {
+test('a worker whose clock is behind is not taken for dead: what it writes is waited for before the restore says cancelled', {
+  tags: 'long',
+}, async () => {
   const backupId = await bench.backUp();
   bench.clear();
   const sql = (text: string) => asOwner(bench.app.databaseUrl, (client) => client.query(text));

@@ -145,6 +145,7 @@ test('sixty zones are really sixty', () => {
 });
 
 test('over ten years every due time is met once, and asking between two of them names the next', {
+  tags: 'long',
   timeout: 3_600_000,
 }, () => {
   const perZone = Number(process.env.CRON_RUNS ?? 1);

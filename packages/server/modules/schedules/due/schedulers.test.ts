@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { runScheduleChaos } from '../../../testing/schedule-chaos.ts';
 

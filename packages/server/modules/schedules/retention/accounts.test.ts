@@ -1,3 +1,4 @@
+// @module-tag long
 import { scopes } from '@holdfast/contract';
 import {
   type FirestoreSandbox,

@@ -1,3 +1,4 @@
+// @module-tag long
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scopes } from '@holdfast/contract';

@@ -68,7 +68,7 @@ test('what is due goes after a run: its record, its objects, its share of the st
   await clearAway(schedule);
 });
 
-test('a narrower policy takes effect by itself, and the preview says so before', async () => {
+test('a narrower policy takes effect by itself, and the preview says so before', { tags: 'long' }, async () => {
   const schedule = await create({ retentionPolicy: { last: 3 } });
   const made = [await run(schedule), await run(schedule), await run(schedule)].map(({ id }) => id);
   const before = await preview(schedule);
@@ -84,7 +84,7 @@ test('a narrower policy takes effect by itself, and the preview says so before',
   await clearAway(schedule);
 });
 
-test('days pass: a backup goes when its term is over, the newest never', async () => {
+test('days pass: a backup goes when its term is over, the newest never', { tags: 'long' }, async () => {
   const schedule = await create({ retention: 2 });
   const first = await run(schedule);
   bench.app.clock.advance(1.5 * dayMs);
@@ -138,7 +138,7 @@ describe('a chain', () => {
 });
 
 describe('a backup that shrank suddenly', () => {
-  test('freezes retention until an admin has had a look', async () => {
+  test('freezes retention until an admin has had a look', { tags: 'long' }, async () => {
     bench.clear();
     const schedule = await create({ retentionPolicy: { last: 1 } });
     for (let n = 0; n < 10; n++) await bench.firestore.doc(`users/u${n}`).set({ n });
@@ -172,7 +172,7 @@ describe('a backup that shrank suddenly', () => {
   });
 });
 
-test('a backup taken by hand goes when its own term is over, and stays without one', async () => {
+test('a backup taken by hand goes when its own term is over, and stays without one', { tags: 'long' }, async () => {
   await bench.startOver();
   const termed = await bench.backUp({ retention: 1 });
   const kept = await bench.backUp();
@@ -195,7 +195,7 @@ async function loseObjects(backupId: string): Promise<void> {
       await rm(join(entry.parentPath, entry.name), { recursive: true });
 }
 
-test('a newest backup whose key was withdrawn stays, and nothing goes in its favour', async () => {
+test('a newest backup whose key was withdrawn stays, and nothing goes in its favour', { tags: 'long' }, async () => {
   const path = '/organizations/current/encryption-key';
   expect((await call('PUT', path, { passphrase: 'correct horse battery staple' })).status).toBeLessThan(300);
   const schedule = await create({ retention: 2 });
@@ -210,7 +210,7 @@ test('a newest backup whose key was withdrawn stays, and nothing goes in its fav
 });
 
 describe('a newest backup that is no longer in its storage', () => {
-  test('takes the place of none: the last real one stays, the loss is found and told', async () => {
+  test('takes the place of none: the last real one stays, the loss is found and told', { tags: 'long' }, async () => {
     const schedule = await create({ retentionPolicy: { last: 2 } });
     const real = (await run(schedule)).id;
     const lost = (await run(schedule)).id;

@@ -1,3 +1,4 @@
+// @module-tag long
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { asOwner } from '../../../testing/people.ts';
 import { foundOrganization, type TestOrganization } from '../../../testing/team.ts';

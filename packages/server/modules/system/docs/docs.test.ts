@@ -99,7 +99,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       .filter(([, , attributes]) => !attributes!.includes('hidden'))
       .map(([, id]) => id);
 
-  test('a search leaves what holds all its words, wherever they stand', async () => {
+  test('a search leaves what holds all its words, wherever they stand', { tags: 'long' }, async () => {
     const found = visible(await open('/docs?q=legal%20hold'));
     expect(found).toContain('holdBackup');
     expect(found).not.toContain('listMembers');

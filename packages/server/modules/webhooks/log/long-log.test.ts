@@ -51,7 +51,9 @@ test('a webhook with a long log is deleted at once, whoever holds some of it, an
   expect([await countFailed(id), await countFailed(other)]).toEqual([0, 3]);
 });
 
-test('what failed in large numbers is sent again in pieces, twenty thousand by one call, which says that there is more', async () => {
+test('what failed in large numbers is sent again in pieces, twenty thousand by one call, which says that there is more', {
+  tags: 'long',
+}, async () => {
   const id = await createWithFailures('/many', 20_001);
   const recover = () => house.call('POST', `/webhooks/${id}/recover`, { since: new Date(0).toISOString() });
   let first: Promise<TestResponse> | undefined;

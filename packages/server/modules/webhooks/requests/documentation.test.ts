@@ -50,6 +50,7 @@ describe('the documented receivers', () => {
 
   test.for(languages)(
     '%s: takes what we send, once, and nothing else',
+    { tags: 'long' },
     async ([_language, program, args, runs], { skip }) => {
       if (!runs) skip('not installed here');
       const child = spawn(program, args, {

@@ -108,7 +108,9 @@ test('a dead process loses its lease, and then has no say any more', async () =>
   await query('delete from webhook_deliveries');
 });
 
-test('a delivery that waits for its turn keeps its lease, and is handed to others when its sender stops', async () => {
+test('a delivery that waits for its turn keeps its lease, and is handed to others when its sender stops', {
+  tags: 'long',
+}, async () => {
   const { clock, platform } = house.app;
   const { id } = await house.create('/turns');
   await fill(id, 2);
