@@ -7,13 +7,13 @@ import {
 } from '../ports/index.ts';
 
 /**
- * A store whose every call is one attempt: it may fail for reasons that pass, and says so in its errors. Only
- * `withRetries` makes a BlobStore of it that keeps all of the port's promises.
+ * A store that makes one attempt per call. An attempt may fail for a temporary reason, and its error says so. Only
+ * `withRetries` turns it into a BlobStore that keeps all promises of the port.
  */
 export interface AttemptStore extends VersionedBlobStore {
   /**
-   * What lies under the key, if those are exactly these bytes, locked at least as the options ask; undefined
-   * otherwise. Asked after a lost answer.
+   * The stored object, if it has exactly these bytes and a lock that lasts at least as long as the options ask;
+   * undefined otherwise. Asked after an answer was lost.
    */
   holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined>;
 }
@@ -21,7 +21,7 @@ export interface AttemptStore extends VersionedBlobStore {
 /** An error of one attempt. `retry` says whether the next attempt may do better. */
 export class AttemptError extends EngineError {
   readonly retry: boolean;
-  /** The store asked for more patience than for an ordinary error. */
+  /** The store asked us to slow down: wait longer than after an ordinary error. */
   readonly throttled: boolean;
   /** The answer was lost or unclear: what was asked for may have been done. */
   readonly mayHaveHappened: boolean;
@@ -51,7 +51,7 @@ export function notFound(location: string, key: string, cause?: unknown, code?: 
   });
 }
 
-/** Of what should lie in it nothing is known: it is not said to be missing. */
+/** Not STORAGE_NOT_FOUND: without the bucket nobody knows whether its objects are missing. */
 export function noBucket(location: string, code: string | number, cause: unknown): AttemptError {
   return new AttemptError('STORAGE_UNAVAILABLE', `There is no bucket at ${location} (${code}).`, {
     details: { code },
@@ -66,7 +66,7 @@ export function conflict(location: string, key: string, cause?: unknown): Attemp
   });
 }
 
-export function endsBefore(location: string, key: string, offset: number, length: number): AttemptError {
+export function objectTooShort(location: string, key: string, offset: number, length: number): AttemptError {
   return new AttemptError('INTEGRITY_ERROR', `The object ${key} in ${location} ends before byte ${offset + length}.`, {
     details: { key, offset, length },
   });
@@ -87,25 +87,25 @@ export function damagedInTransit(location: string, key: string, cause?: unknown)
   });
 }
 
-/** Names outside of what was asked for belong to somebody else, or are made up. */
-export function notAskedFor(location: string, prefix: string): AttemptError {
+/** Names outside the prefix belong to somebody else, or are made up. */
+export function unexpectedName(location: string, prefix: string): AttemptError {
   return new AttemptError('STORAGE_UNAVAILABLE', `${location}: the listing of ${prefix} holds names not asked for.`);
 }
 
-/** Whoever goes on from the last name would go on for ever. */
-export function standsStill(location: string, prefix: string): AttemptError {
+/** Going on from the last name would never end. */
+export function listingDoesNotAdvance(location: string, prefix: string): AttemptError {
   return new AttemptError('STORAGE_UNAVAILABLE', `${location}: the listing of ${prefix} does not advance.`);
 }
 
-export function notInTime(location: string, timeoutMs: number): AttemptError {
+export function callTimedOut(location: string, timeoutMs: number): AttemptError {
   return new AttemptError('STORAGE_UNAVAILABLE', `${location} did not answer within ${timeoutMs} ms.`, {
     retry: true,
     mayHaveHappened: true,
   });
 }
 
-/** Whoever may not ask knows nothing: that is no word about the bucket. */
-export function mayNotAskForLocks(location: string, permission: string, cause: unknown): AttemptError {
+/** A missing permission says nothing about the bucket itself. */
+export function lockPermissionMissing(location: string, permission: string, cause: unknown): AttemptError {
   const message = `Whether the bucket of ${location} can lock objects is not known: the credentials lack ${permission}.`;
   return new AttemptError('STORAGE_PERMISSION_DENIED', message, { details: { permission }, cause });
 }

@@ -1,19 +1,20 @@
 import type { HiddenObject, HiddenVersion, PurgeOutcome, VersionedBlobStore } from '../ports/index.ts';
-import { standsStill } from './attempt.ts';
+import { listingDoesNotAdvance } from './attempt.ts';
 
-/** Of one object; ours are written once and seldom again. */
+/** Per object. Ours are written once and seldom again. */
 const versionsMax = 100_000;
 
 export interface VersionEntry extends HiddenVersion {
   readonly key: string;
   readonly isMarker: boolean;
-  /** The version that people see; a marker in its place means that they see none. */
+  /** The version that readers see. When it is a marker, readers see no object. */
   readonly isCurrent: boolean;
 }
 
 /**
- * Puts the versions of each object together, which come one after the other, and hands on those that have no current one.
- * `needsMarker`: where objects are hidden by marks, one without a current mark counts as visible, because in doubt it is.
+ * Groups the versions of each object, which must follow each other, and yields the objects that have no current
+ * version. `needsMarker`: the store hides objects by markers, so an object without a current marker counts as visible.
+ * In doubt nothing is hidden.
  */
 export async function* hiddenAmong(
   entries: AsyncIterable<VersionEntry>,
@@ -49,7 +50,8 @@ class Group {
     else this.#versions.set(id, { id, size });
     if (isCurrent && isMarker) this.#isMarked = true;
     if (isCurrent && !isMarker) this.#isVisible = true;
-    if (this.#versions.size + this.#markers.size > versionsMax) throw standsStill(this.#options.location, this.key);
+    if (this.#versions.size + this.#markers.size > versionsMax)
+      throw listingDoesNotAdvance(this.#options.location, this.key);
   }
 
   get isHidden(): boolean {
@@ -78,8 +80,8 @@ export class PurgeCount implements PurgeOutcome {
   }
 }
 
-/** Of a store that keeps no versions. */
-export const nothingHidden: Pick<VersionedBlobStore, 'listHidden' | 'purgeHidden'> = {
+/** For stores that keep no versions. */
+export const noVersionsKept: Pick<VersionedBlobStore, 'listHidden' | 'purgeHidden'> = {
   async *listHidden() {},
   purgeHidden: async () => new PurgeCount(),
 };

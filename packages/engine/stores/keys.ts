@@ -5,14 +5,16 @@ const soundSentence =
   'Keys hold letters, digits, dots, hyphens, underscores and slashes; rename what is called otherwise.';
 const insideSentence =
   'It begins in the store, without its bucket and without a slash at either end, and holds no empty part, no . or .., no backslash and no control character.';
-/** As long as stores take. */
+/** The longest key that stores accept. */
 const foreignKeyBytesMax = 1024;
 /** A backslash is a separator elsewhere. */
 const unreadable = /[\p{Cc}\\]/u;
 const segmentPattern = /^[A-Za-z0-9._-]+$/;
 export const bytesMaxDefault = 64 * 1024 * 1024;
 
-/** Keys are chosen by the engine, so a bad one is refused before any store sees it: it could leave a folder. */
+/**
+ * The engine chooses its keys itself. A bad one, which could lead out of a folder, is refused before any store sees it.
+ */
 export function checkKey(key: string): void {
   const isSound =
     key.length > 0 &&
@@ -25,7 +27,7 @@ export function checkKey(key: string): void {
     );
 }
 
-/** What others wrote is read by whatever name it has (`2024-05-01T12:00:00_1`), as long as that stays in its folder. */
+/** Objects that others wrote may have any name (`2024-05-01T12:00:00_1`), as long as it stays in its folder. */
 export function checkReadKey(key: string): void {
   const isSound = isReadable(key) && key.split('/').every((segment) => isInside(segment) && segment !== '');
   if (!isSound) throw notInside(key);
@@ -39,7 +41,7 @@ export function checkPrefix(prefix: string): void {
   if (!isSound) throw notInside(prefix);
 }
 
-/** People name the folder of an export as other tools print it, so it is said how it is named here. */
+/** People paste the address of an export as other tools print it, so the message says how to name it here. */
 function notInside(path: string): EngineError {
   return new EngineError(
     'VALIDATION_ERROR',
@@ -56,7 +58,7 @@ function isInside(segment: string): boolean {
   return segment !== '.' && segment !== '..';
 }
 
-/** In the order of bytes, which is that of every store. */
+/** Compares by bytes, which is the order of every store. */
 export function isBehind(key: string, other: string): boolean {
   return Buffer.compare(Buffer.from(key), Buffer.from(other)) > 0;
 }

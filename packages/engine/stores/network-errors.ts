@@ -12,13 +12,13 @@ const sentences: Readonly<Record<string, string>> = {
   ETIMEOUT: 'The name of the endpoint could not be resolved in time.',
   EPROTO: 'The endpoint does not speak TLS there: one without it begins with http://, and needs the right port.',
 };
-/** Nobody knows such a name, which is more than that nobody could be asked. */
+/** The name does not exist, which says more than that no name server could be asked. */
 const unknownName = ['ENOTFOUND', 'ENODATA'];
 
 export interface NetworkFailure {
   code: string;
   sentence: string;
-  /** Nobody dialled, because whoever runs this does not allow the address: trying again changes nothing. */
+  /** The operator does not allow this address, so nothing was dialled. Trying again changes nothing. */
   isRefused: boolean;
   isUnknownName: boolean;
 }

@@ -21,8 +21,8 @@ export interface NetworkOptions {
 const connectionsMaxDefault = 32;
 
 /**
- * A guard on host names alone could be led astray by a name that resolves differently the second time, so the check
- * sits where the connection is made and sees the very address that is dialled.
+ * Checks each address when it is dialled. A check of the host name alone could be fooled by a name that resolves
+ * differently the second time.
  */
 export function createStoreNetwork(options: NetworkOptions = {}): StoreNetwork {
   const settings = { keepAlive: true, maxSockets: options.connectionsMax ?? connectionsMaxDefault };

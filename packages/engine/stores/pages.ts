@@ -1,6 +1,6 @@
-import { AttemptError, standsStill } from './attempt.ts';
+import { AttemptError, listingDoesNotAdvance } from './attempt.ts';
 
-/** A service may answer with pages of next to nothing for a while, but not for ever. */
+/** A service may answer with nearly empty pages for a while, but not for ever. */
 const thinPagesMax = 1000;
 const thinPageNames = 10;
 /** Twenty million names; a backup has thousands. */
@@ -18,9 +18,10 @@ export class PageCount {
     this.#prefix = prefix;
   }
 
-  /** A page came that says that another one follows. */
+  /** Counts a page that says another one follows. */
   add(names: number): void {
-    if (names < thinPageNames && ++this.#thinPages > thinPagesMax) throw standsStill(this.#location, this.#prefix);
+    if (names < thinPageNames && ++this.#thinPages > thinPagesMax)
+      throw listingDoesNotAdvance(this.#location, this.#prefix);
     if (++this.#pages <= pagesMax) return;
     throw new AttemptError('STORAGE_UNAVAILABLE', `${this.#location}: the listing of ${this.#prefix} does not end.`);
   }

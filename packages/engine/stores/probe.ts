@@ -8,7 +8,7 @@ export interface ProbeStep {
   ok: boolean;
   durationMs: number;
   error: EngineError | undefined;
-  /** Told by the removal, of a bucket: whether what is removed there stays as a hidden version. */
+  /** Set by the delete step, for buckets: whether a removed object stays as a hidden version. */
   bucketKeepsVersions?: boolean;
 }
 
@@ -18,9 +18,9 @@ const probeBytes = 64 * 1024;
 type Work = [ProbeStepName, () => Promise<void>];
 
 /**
- * Does to a destination, with one small object, everything that a backup's life will do: write, read back, read a
- * range, list, delete. With `locks`, asks last whether objects can be locked there. Stops at the first step that fails,
- * but tries to remove the object all the same. `signalOf` gives each step the signal that ends it.
+ * Does with one small object what every backup does: write, read back, read a range, list, delete. With `locks` it asks
+ * last whether objects can be locked. Stops at the first step that fails, but still tries to remove the object.
+ * `signalOf` gives each step its own signal.
  */
 export async function probeStore(
   store: BlobStore,
@@ -57,8 +57,8 @@ export async function probeStore(
 }
 
 /**
- * Whether two stores are one place, whatever their addresses say: what is written into the one is looked for in the
- * other. Both must be readable, and the first writable.
+ * Whether two stores are the same place, whatever their addresses say: writes an object into the first and looks for it
+ * in the second. Both must be readable, and the first writable.
  */
 export async function isSamePlace(one: BlobStore, other: BlobStore, options: CallOptions = {}): Promise<boolean> {
   const key = `${probePrefix}${randomUUID()}`;
@@ -73,7 +73,7 @@ export async function isSamePlace(one: BlobStore, other: BlobStore, options: Cal
   }
 }
 
-/** What time it is by the store itself: the time of an object that was written a moment ago. */
+/** The time by the store's own clock, taken from an object that was just written. */
 export async function timeOfStore(store: BlobStore, options: CallOptions = {}): Promise<Date> {
   const key = `${probePrefix}${randomUUID()}`;
   await store.put(key, new Uint8Array(1), { ...options, ifAbsent: true });

@@ -19,8 +19,8 @@ export interface RetryContext {
 }
 
 /**
- * Repeats an attempt while its errors may pass, waiting longer each time and never twice the same: clients that were
- * refused together must not come back together.
+ * Repeats an attempt while its errors are temporary. The delay grows and is random: clients that were refused together
+ * must not come back together.
  */
 export async function retrying<Result>(
   { policy, signal }: RetryContext,
@@ -52,7 +52,7 @@ function nextDelayMs(policy: RetryPolicy, attemptNumber: number, throttled: bool
   return ceiling / 2 + Math.random() * (ceiling / 2);
 }
 
-/** The same error, no longer to be retried by anyone further out, with what was tried. */
+/** The same error, marked as final for all callers, with what was tried. */
 function givenUp(error: AttemptError, attempts: number, spentMs: number): AttemptError {
   return new AttemptError(error.code, `${error.message} (gave up after ${attempts} attempts in ${spentMs} ms)`, {
     details: { ...error.details, attempts, spentMs },

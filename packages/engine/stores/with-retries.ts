@@ -1,10 +1,13 @@
 import type { BlobInfo, CallOptions, ListOptions, PutOptions, VersionedBlobStore } from '../ports/index.ts';
 import { isEngineError } from '../ports/index.ts';
-import { AttemptError, type AttemptStore, notAskedFor, standsStill } from './attempt.ts';
+import { AttemptError, type AttemptStore, listingDoesNotAdvance, unexpectedName } from './attempt.ts';
 import { checkKey, checkPrefix, checkRange, checkReadKey, isBehind } from './keys.ts';
 import { type RetryContext, type RetryPolicy, retryDefault, retrying } from './retry.ts';
 
-/** Makes a store of the port of a store that only tries: the one place where calls are repeated and lost answers resolved. */
+/**
+ * Turns a store that makes single attempts into one that keeps the port's promises. The only place where calls are
+ * repeated and lost answers resolved.
+ */
 export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = {}): VersionedBlobStore {
   const whole: RetryPolicy = { ...retryDefault, ...policy };
   const context = (options: CallOptions | undefined): RetryContext => ({ policy: whole, signal: options?.signal });
@@ -56,8 +59,8 @@ export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = 
 }
 
 /**
- * After an attempt whose answer was lost, a put first asks whether it arrived: otherwise a bucket that keeps versions
- * would hold the object twice, and a conditional put would stumble over itself.
+ * After a lost answer, first asks whether the put arrived. Without that, a bucket that keeps versions would hold the
+ * object twice, and a conditional put would conflict with itself.
  */
 async function putting(
   store: AttemptStore,
@@ -96,7 +99,7 @@ async function putting(
   }
 }
 
-/** A storage that answers what it is asked, and fails whenever it is sent something, is not away: it does not keep it. */
+/** A storage that answers reads but fails every write is not away; it refuses to keep what it is sent. */
 function uploadFailure(error: unknown): unknown {
   const isFailure = error instanceof AttemptError && error.code === 'STORAGE_UNAVAILABLE';
   if (!isFailure || !(Number(error.details.status) >= 500)) return error;
@@ -104,7 +107,7 @@ function uploadFailure(error: unknown): unknown {
   return new AttemptError('STORAGE_UPLOAD_ERROR', error.message, { details, mayHaveHappened, cause });
 }
 
-/** Pages that fail are asked for again from the last key that was handed out, so that none comes twice or never. */
+/** A failed page is asked for again from the last key that was yielded, so that no key comes twice or is left out. */
 async function* listing<Item extends { readonly key: string }>(
   location: string,
   prefix: string,
@@ -129,8 +132,8 @@ async function* listing<Item extends { readonly key: string }>(
       });
       if (next.done) return;
       const { key } = next.value;
-      if (!key.startsWith(prefix)) throw notAskedFor(location, prefix);
-      if (startAfter !== undefined && !isBehind(key, startAfter)) throw standsStill(location, prefix);
+      if (!key.startsWith(prefix)) throw unexpectedName(location, prefix);
+      if (startAfter !== undefined && !isBehind(key, startAfter)) throw listingDoesNotAdvance(location, prefix);
       startAfter = key;
       yield next.value;
     }

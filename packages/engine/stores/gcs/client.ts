@@ -58,12 +58,14 @@ export class GcsClient {
 
   /** The bytes of an object as they are stored, still to be read. */
   download(path: string, request: Request): Promise<IncomingMessage> {
-    // Who does not take gzip is sent the unpacked bytes of an object that was stored packed; those have no checksum.
+    // A client that does not accept gzip gets the unpacked bytes of a packed object, and those have no checksum.
     const headers = { ...request.headers, 'accept-encoding': 'gzip' };
     return this.#call(`/storage/v1${path}`, { ...request, headers, query: { ...request.query, alt: 'media' } });
   }
 
-  /** One request, whole or not at all: our objects are some MiB, and a repeated request is simpler than a session. */
+  /**
+   * One request for the whole object. Ours are a few MiB, and repeating a request is simpler than an upload session.
+   */
   async upload(path: string, metadata: object, bytes: Uint8Array, request: Omit<Request, 'method'>): Promise<unknown> {
     const boundary = randomUUID();
     const description = JSON.stringify(metadata);

@@ -19,18 +19,18 @@ import { minuteMs } from '../../time/durations.ts';
 import {
   AttemptError,
   type AttemptStore,
+  callTimedOut,
   damagedInTransit,
-  endsBefore,
+  listingDoesNotAdvance,
   locked,
-  mayNotAskForLocks,
-  notAskedFor,
-  notInTime,
-  standsStill,
+  lockPermissionMissing,
+  objectTooShort,
   tooLarge,
+  unexpectedName,
 } from '../attempt.ts';
 import { collect } from '../collect.ts';
 import { crc32c } from '../crc32c.ts';
-import { forEach } from '../for-each.ts';
+import { forEachLimited } from '../for-each-limited.ts';
 import { hiddenAmong, PurgeCount } from '../hidden.ts';
 import { bytesMaxDefault, folderPrefix } from '../keys.ts';
 import { PageCount } from '../pages.ts';
@@ -52,7 +52,7 @@ export interface GcsStoreOptions extends GcsConnection {
 
 const callTimeoutMsDefault = 2 * minuteMs;
 const pageObjectsMax = 1000;
-/** Of one object; ours are written once and seldom again. */
+/** Per object. Ours are written once and seldom again. */
 const versionsMax = 100_000;
 
 export function createGcsStore(options: GcsStoreOptions): VersionedBlobStore {
@@ -112,11 +112,11 @@ export class GcsAttempts implements AttemptStore {
     return this.#attempt(key, options?.signal, async (signal) => {
       const call = this.#client.download(this.#path(key), { method: 'GET', headers, signal });
       const answer = await call.catch((error) => {
-        throw statusOf(error) === 416 ? endsBefore(this.location, key, offset, length) : error;
+        throw statusOf(error) === 416 ? objectTooShort(this.location, key, offset, length) : error;
       });
       try {
         const total = lengthOf(answer.headers['content-range']?.split('/')[1]);
-        if (total !== undefined && total < offset + length) throw endsBefore(this.location, key, offset, length);
+        if (total !== undefined && total < offset + length) throw objectTooShort(this.location, key, offset, length);
         if (answer.statusCode !== 206) throw damagedInTransit(this.location, key);
         const bytes = await collect(answer, length, signal);
         if (!bytes) throw damagedInTransit(this.location, key);
@@ -139,7 +139,7 @@ export class GcsAttempts implements AttemptStore {
       ...(after !== undefined && { startOffset: this.#prefix + after }),
     })) {
       throwIfCancelled(options?.signal);
-      if (!object.name.startsWith(this.#prefix)) throw notAskedFor(this.location, prefix);
+      if (!object.name.startsWith(this.#prefix)) throw unexpectedName(this.location, prefix);
       const key = object.name.slice(this.#prefix.length);
       if (key !== after) yield this.#info(key, object);
     }
@@ -149,7 +149,7 @@ export class GcsAttempts implements AttemptStore {
     const { signal, purge = false } = options;
     const keepsVersions = await this.#keepsVersions(signal);
     const kept = new Set<string>();
-    await forEach(keys, async (key) => {
+    await forEachLimited(keys, async (key) => {
       if (!(await this.#remove(key, undefined, signal))) kept.add(key);
       else if (keepsVersions && purge)
         for (const generation of await this.#versionsOf(key, signal))
@@ -164,17 +164,17 @@ export class GcsAttempts implements AttemptStore {
     const from = startAfter === undefined ? {} : { startOffset: this.#prefix + startAfter };
     const entries = this.#entries(this.#prefix + prefix, signal, from);
     for await (const object of hiddenAmong(entries, { location: this.location, needsMarker: false })) {
-      if (!object.key.startsWith(this.#prefix)) throw notAskedFor(this.location, prefix);
+      if (!object.key.startsWith(this.#prefix)) throw unexpectedName(this.location, prefix);
       const key = object.key.slice(this.#prefix.length);
       if (key !== startAfter) yield { ...object, key };
     }
   }
 
-  /** A version that is not current can never be again, so nothing that comes back meanwhile is in danger. */
+  /** A former version never becomes current again, so an object that comes back meanwhile is safe. */
   async purgeHidden(objects: readonly HiddenObject[], options: PurgeOptions = {}): Promise<PurgeOutcome> {
     const { signal, dryRun = false } = options;
     const count = new PurgeCount();
-    await forEach(objects, async (object) => {
+    await forEachLimited(objects, async (object) => {
       const { key, versions } = object;
       if (await this.#describePatiently(key, options)) return void count.returnedKeys.push(key);
       const staying = new Set<string>();
@@ -189,7 +189,7 @@ export class GcsAttempts implements AttemptStore {
 
   async extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
     const refused: string[] = [];
-    await forEach(keys, async (key) => {
+    await forEachLimited(keys, async (key) => {
       const until = (await this.#describe(key, options))?.retainedUntil;
       if (until !== undefined && until >= lock.retainUntil) return;
       const body = [Buffer.from(JSON.stringify(retentionOf({ lock })))];
@@ -211,7 +211,7 @@ export class GcsAttempts implements AttemptStore {
       return readLockAbility(await this.#describeBucket('objectRetention', options?.signal), this.location);
     } catch (error) {
       const isForbidden = error instanceof AttemptError && error.details.status === 403;
-      throw isForbidden ? mayNotAskForLocks(this.location, 'storage.buckets.get', error) : error;
+      throw isForbidden ? lockPermissionMissing(this.location, 'storage.buckets.get', error) : error;
     }
   }
 
@@ -231,7 +231,7 @@ export class GcsAttempts implements AttemptStore {
     return `${this.#bucketPath}/o/${encodeURIComponent(this.#prefix + key)}`;
   }
 
-  /** Pages of objects whose names begin so. One that goes on for ever without a name ends. */
+  /** Pages of the objects with this prefix. Ends a listing that goes on for ever without a new name. */
   async *#objects(
     prefix: string,
     signal: AbortSignal | undefined,
@@ -248,7 +248,8 @@ export class GcsAttempts implements AttemptStore {
       );
       yield* page.objects;
       if (page.nextPageToken !== undefined) pages.add(page.objects.length);
-      if (pageToken !== undefined && page.nextPageToken === pageToken) throw standsStill(this.location, prefix);
+      if (pageToken !== undefined && page.nextPageToken === pageToken)
+        throw listingDoesNotAdvance(this.location, prefix);
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
   }
@@ -308,7 +309,7 @@ export class GcsAttempts implements AttemptStore {
       // Names come in order: the first one behind ends the search.
       if (object.name !== name) break;
       generations.push(object.generation);
-      if (generations.length > versionsMax) throw standsStill(this.location, key);
+      if (generations.length > versionsMax) throw listingDoesNotAdvance(this.location, key);
     }
     return generations;
   }
@@ -352,7 +353,7 @@ export class GcsAttempts implements AttemptStore {
       return await asRequest(bytesToSend, () => run(signal ? AbortSignal.any([signal, late]) : late));
     } catch (error) {
       throwIfCancelled(signal);
-      throw late.aborted ? notInTime(this.location, this.#callTimeoutMs) : gcsError(error, this.location, key);
+      throw late.aborted ? callTimedOut(this.location, this.#callTimeoutMs) : gcsError(error, this.location, key);
     }
   }
 }
@@ -361,7 +362,7 @@ function md5Of(bytes: Uint8Array): string {
   return createHash('md5').update(bytes).digest('base64');
 }
 
-/** Slow, and only for objects that were composed by others: those have no MD5. */
+/** Slow. Needed only for objects that others composed, which have no MD5. */
 function crc32cOf(bytes: Uint8Array): string {
   const digest = Buffer.alloc(4);
   digest.writeUInt32BE(crc32c(bytes));

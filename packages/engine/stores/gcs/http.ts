@@ -64,10 +64,10 @@ function bytesOf(body: readonly Uint8Array[]): number {
   return body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-/** A page of a thousand of the longest names, written as wastefully as can be, is smaller. */
+/** Larger than any page of a thousand names, however long and however they are escaped. */
 const documentBytesMax = 4 * 1024 * 1024;
 
-/** A document to its end, which may not be far away. */
+/** Reads a document to its end, within a limit. */
 export async function readDocument(answer: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;

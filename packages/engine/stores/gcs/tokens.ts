@@ -12,7 +12,7 @@ const outsideTokenMs = minuteMs;
 /** A token is renewed before it ends, so that none expires on its way. */
 const expiryMarginMs = 2 * minuteMs;
 const lifetimeSecondsMax = 86_400;
-/** One that is refused so soon is not better the next time. */
+/** A token that is refused while it is this young will not be better the next time. */
 const youngMs = minuteMs;
 const tokenPattern = /^[\x21-\x7e]{1,16384}$/;
 

@@ -4,7 +4,7 @@ import { link, lstat, mkdir, open, readdir, realpath, rename, stat, unlink } fro
 import { basename, dirname, join, sep } from 'node:path';
 import { EngineError } from '../../ports/index.ts';
 
-/** Files under construction; never listed, and swept when they are old. */
+/** Temporary files: never listed, and removed when they are old. */
 export const temporaryFolder = '.holdfast-tmp';
 
 export function errorCode(error: unknown): string {
@@ -25,8 +25,8 @@ async function flushFolder(path: string): Promise<void> {
 }
 
 /**
- * Makes the folder and its parents below the root, flushing each parent that gained an entry. Never the root itself: one that
- * vanished under an open store is a disk that was unmounted, and what is written then is not where anybody looks for it.
+ * Makes the folder and its parents below the root, and flushes each parent that gained an entry. Never makes the root
+ * itself: a root that vanished under an open store is an unmounted disk, and nobody would find what is written there.
  */
 async function makeFolders(root: string, folder: string): Promise<void> {
   if (folder === root) return;
@@ -66,8 +66,8 @@ export async function assertInside(root: string, path: string): Promise<void> {
 }
 
 /**
- * Lets one folder of the store be used by a path that cannot be led elsewhere any more: whoever puts a link in its place
- * between the look and the deed changes the name, and the folder that was looked at stays open under another.
+ * Runs the work with a path to the folder that nobody can redirect. Somebody may replace the folder by a link between
+ * the check and the use; but then only the name changes, and the open folder keeps the path used here.
  */
 export async function withFolder<Result>(
   root: string,
@@ -77,7 +77,7 @@ export async function withFolder<Result>(
   await assertInside(root, folder);
   const held = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    // Elsewhere an open folder has no name of its own, and what was looked at has to do.
+    // On other systems an open folder has no path of its own; there the check alone has to do.
     const name = hasNamesOfOpenFiles ? `/proc/self/fd/${held.fd}` : folder;
     if (hasNamesOfOpenFiles) await assertInside(root, name);
     return await use(name);
@@ -88,7 +88,7 @@ export async function withFolder<Result>(
 
 const hasNamesOfOpenFiles = process.platform === 'linux' && existsSync('/proc/self/fd');
 
-/** Removes what processes that died left under construction. Where that folder leads out of the store, nothing is. */
+/** Removes the temporary files of processes that died. Removes nothing when their folder leads out of the store. */
 export async function sweepTemporary(root: string, olderThan: Date): Promise<void> {
   const sweep = async (folder: string) => {
     for (const name of await readdir(folder)) {
@@ -99,7 +99,7 @@ export async function sweepTemporary(root: string, olderThan: Date): Promise<voi
   await withFolder(root, join(root, temporaryFolder), sweep).catch(() => {});
 }
 
-/** The same for a folder that is made when it is not there. */
+/** The same, and makes the folder if it is missing. */
 export async function withFolderMade<Result>(
   root: string,
   folder: string,

@@ -5,8 +5,8 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import type { BlobInfo, PutOptions, VersionedBlobStore } from '../../ports/index.ts';
 import { EngineError, throwIfCancelled } from '../../ports/index.ts';
 import { hourMs } from '../../time/durations.ts';
-import { AttemptError, type AttemptStore, conflict, endsBefore, notFound, tooLarge } from '../attempt.ts';
-import { nothingHidden } from '../hidden.ts';
+import { AttemptError, type AttemptStore, conflict, notFound, objectTooShort, tooLarge } from '../attempt.ts';
+import { noVersionsKept } from '../hidden.ts';
 import { bytesMaxDefault } from '../keys.ts';
 import type { RetryPolicy } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
@@ -20,7 +20,7 @@ import {
   withFolderMade,
   writeTemporary,
 } from './durable-file.ts';
-import { exclusively } from './exclusive.ts';
+import { withFileLock } from './file-lock.ts';
 import { walk } from './walk.ts';
 
 export interface LocalStoreOptions {
@@ -28,17 +28,17 @@ export interface LocalStoreOptions {
   root: string;
   /** A folder that the root must lie in, links followed, and that is no link itself. */
   within?: string;
-  /** It was there before: one that is gone is told, not made anew. */
+  /** The folder existed before. If it is gone now, opening fails and does not make a new one. */
   isExpected?: boolean;
-  /** How errors name the store, when its path is not for everybody's eyes. */
+  /** The name of the store in errors, when its path must not be shown. */
   location?: string;
   retry?: Partial<RetryPolicy>;
   now?: () => Date;
 }
 
 /**
- * No put goes on for this long without a byte. An unfinished file that is older belongs to nobody, and on a disk that
- * was full its room is needed.
+ * No put goes this long without writing a byte. An older temporary file belongs to nobody, and a full disk needs its
+ * room.
  */
 const abandonedMs = hourMs;
 
@@ -73,7 +73,7 @@ async function openRoot({ root: folder, within, isExpected }: LocalStoreOptions)
   return root;
 }
 
-/** A disk that is not mounted looks like this too, and what is written then is not where anybody looks for it. */
+/** An unmounted disk looks like this too, and nobody would find what is written there. */
 async function requireFolder(folder: string, location: string): Promise<void> {
   const isGone = await lstat(folder).then(
     () => false,
@@ -132,7 +132,7 @@ export function localAttempts(root: string, location = `file://${root}`): Attemp
     },
     getRange: (key, offset, length, options) =>
       reading(root, location, key, pathOf(key), options?.signal, async (file, info) => {
-        if (offset + length > info.size) throw endsBefore(location, key, offset, length);
+        if (offset + length > info.size) throw objectTooShort(location, key, offset, length);
         return readFully(location, file, key, offset, length);
       }),
     async head(key, options) {
@@ -170,7 +170,7 @@ export function localAttempts(root: string, location = `file://${root}`): Attemp
       });
       return Buffer.compare(stored, bytes) === 0 ? info : undefined;
     },
-    ...nothingHidden,
+    ...noVersionsKept,
     async close() {},
   };
   return store;
@@ -209,7 +209,7 @@ async function writeAndPublish(temporaryPlace: string, put: Put): Promise<void> 
       if (options?.ifAbsent) await publishNew(location, key, temporary, place);
       else if (expected === undefined) await publish(temporary, place, false);
       else
-        await exclusively(temporaryPlace, key, async () => {
+        await withFileLock(temporaryPlace, key, async () => {
           if ((await infoOf(root, key, path))?.etag !== expected) throw conflict(location, key);
           await publish(temporary, place, false);
         });
@@ -220,7 +220,7 @@ async function writeAndPublish(temporaryPlace: string, put: Put): Promise<void> 
   }
 }
 
-/** Only when no other bytes lie in the same memory. */
+/** Frees the memory only when these bytes fill all of it. */
 function giveBack({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
@@ -251,7 +251,7 @@ function describe(key: string, stats: BigIntStats): BlobInfo {
   return { key, size: Number(stats.size), etag, modifiedAt: stats.mtime };
 }
 
-/** A pipe that somebody put there has no end: to wait for it would take a thread that all files of the process share. */
+/** Opening a pipe would wait for ever and block a thread that all file operations of the process share. */
 const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 async function reading<Result>(
@@ -285,7 +285,7 @@ async function readFully(
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; ) {
     const { bytesRead } = await file.read(bytes, at, length - at, offset + at);
-    if (bytesRead === 0) throw endsBefore(location, key, offset, length);
+    if (bytesRead === 0) throw objectTooShort(location, key, offset, length);
     at += bytesRead;
   }
   return bytes;

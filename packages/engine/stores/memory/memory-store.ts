@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BlobInfo, PutOptions, VersionedBlobStore } from '../../ports/index.ts';
 import { throwIfCancelled } from '../../ports/index.ts';
-import { type AttemptStore, conflict, endsBefore, locked, notFound, tooLarge } from '../attempt.ts';
+import { type AttemptStore, conflict, locked, notFound, objectTooShort, tooLarge } from '../attempt.ts';
 import { PurgeCount } from '../hidden.ts';
 import { bytesMaxDefault } from '../keys.ts';
 import { withRetries } from '../with-retries.ts';
@@ -65,7 +65,7 @@ export function memoryAttempts(options: MemoryStoreOptions = {}): AttemptStore {
     async getRange(key, offset, length, call) {
       throwIfCancelled(call?.signal);
       const { bytes } = find(key);
-      if (offset + length > bytes.length) throw endsBefore(location, key, offset, length);
+      if (offset + length > bytes.length) throw objectTooShort(location, key, offset, length);
       return bytes.slice(offset, offset + length);
     },
     async head(key, call) {

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { AttemptError } from '../attempt.ts';
 
-/** A page of a thousand of the longest names, written as wastefully as can be, is smaller. */
+/** Larger than any page of a thousand names, however long and however they are escaped. */
 const documentBytesMax = 4 * 1024 * 1024;
 /** Ten thousand buckets have fewer. The parser takes its time for each, and all calls of the process wait for it. */
 const tagsMax = 100_000;
@@ -15,8 +15,8 @@ interface Answer {
 }
 
 /**
- * The client reads listings and error documents to their end, however long they are, so they are cut here. What an object
- * holds is not: whoever reads it counts.
+ * The client reads listings and error documents to their end, however long they are, so they are cut off here. Object
+ * bodies are not: their readers count the bytes.
  */
 export function boundAnswers(client: S3Client): void {
   client.middlewareStack.add(

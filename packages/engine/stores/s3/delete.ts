@@ -9,8 +9,8 @@ import { removeVersions, versionsBelow } from './versions.ts';
 const batchKeysMax = 1000;
 
 /**
- * Where the bucket keeps versions a plain delete hides the object behind a marker and would say nothing of locks, so
- * those are asked for first. A purge removes every version by its id. What is under lock stays, and is named.
+ * In a bucket that keeps versions, a plain delete only hides the object behind a marker and ignores locks, so locks are
+ * checked first. A purge removes every version by its id. Locked objects stay and are named.
  */
 export async function removeObjects(
   store: S3Bucket,

@@ -1,13 +1,13 @@
 import { GetObjectLockConfigurationCommand, HeadObjectCommand, PutObjectRetentionCommand } from '@aws-sdk/client-s3';
 import { isEngineError, type LockAbility, type ObjectLock } from '../../ports/index.ts';
-import { AttemptError, locked, mayNotAskForLocks } from '../attempt.ts';
-import { forEach } from '../for-each.ts';
+import { AttemptError, locked, lockPermissionMissing } from '../attempt.ts';
+import { forEachLimited } from '../for-each-limited.ts';
 import type { S3Bucket } from './bucket.ts';
 import { wrongRegion } from './errors.ts';
 
 const askingPermission = 's3:GetBucketObjectLockConfiguration';
 
-/** Those of the keys whose current version nobody may remove yet. Only buckets that can lock are asked, key by key. */
+/** The keys whose current version is locked. Asked key by key, and only in buckets that can lock. */
 export async function lockedAmong(
   store: S3Bucket,
   keys: readonly string[],
@@ -15,13 +15,13 @@ export async function lockedAmong(
 ): Promise<Set<string>> {
   const found = new Set<string>();
   if (!(await bucketMayLock(store, signal))) return found;
-  await forEach(keys, async (key) => {
+  await forEachLimited(keys, async (key) => {
     if (isInForce(store, await lockOf(store, key, signal))) found.add(key);
   });
   return found;
 }
 
-/** A version that the credentials may not look at counts as free: the service refuses to remove a locked one anyway. */
+/** A version that the credentials may not look at counts as free: the service itself refuses to remove a locked one. */
 export async function isLockedVersion(
   store: S3Bucket,
   key: string,
@@ -61,7 +61,7 @@ export async function lockAbility(store: S3Bucket, signal: AbortSignal | undefin
     return isEnabled ? { canLock: true } : unknownTo(store);
   } catch (error) {
     const { code, status } = error instanceof AttemptError ? error.details : {};
-    if (code === 'AccessDenied') throw mayNotAskForLocks(store.location, askingPermission, error);
+    if (code === 'AccessDenied') throw lockPermissionMissing(store.location, askingPermission, error);
     if (code === 'ObjectLockConfigurationNotFoundError') return notEnabledOn(store);
     // Services that never heard of object lock say so in several ways.
     const isRefused = status === 501 || status === 405 || (status === 400 && !wrongRegion.includes(String(code)));
@@ -92,7 +92,7 @@ async function lockOf(store: S3Bucket, key: string, signal: AbortSignal | undefi
   }
 }
 
-/** Asks for the longer lock at once; a refusal may mean that the object has a longer one already. */
+/** Asks for the longer lock first. A refusal may mean that the object already has one that lasts longer. */
 export async function extendLocks(
   store: S3Bucket,
   keys: readonly string[],
@@ -101,7 +101,7 @@ export async function extendLocks(
 ): Promise<void> {
   const refused: string[] = [];
   const Mode = mode === 'compliance' ? ('COMPLIANCE' as const) : ('GOVERNANCE' as const);
-  await forEach(keys, async (key) => {
+  await forEachLimited(keys, async (key) => {
     const Retention = { Mode, RetainUntilDate: retainUntil };
     try {
       await store.attempt(key, signal, (call) =>

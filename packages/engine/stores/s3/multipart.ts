@@ -24,8 +24,8 @@ const partsInFlight = 4;
 const partsMax = 10_000;
 
 /**
- * Uploads in parts, each repeated on its own, and gives the etag. Nothing is visible before the last request; when that
- * one's answer is lost the error says that it may have happened.
+ * Uploads in parts, retries each part by itself, and returns the etag. Nothing is visible before the last request; if
+ * its answer is lost, the error says that the upload may have happened.
  */
 export async function putInParts(store: S3Bucket, key: string, bytes: Uint8Array, plan: PartsPlan): Promise<string> {
   const { about, signal } = plan;
@@ -41,7 +41,7 @@ export async function putInParts(store: S3Bucket, key: string, bytes: Uint8Array
     const parts = await uploadParts(store, key, bytes, { ...plan, upload });
     return await complete(store, key, upload, parts, plan);
   } catch (error) {
-    // Whoever was told to stop does not wait for a service that never answers.
+    // A caller that was told to stop does not wait for a service that never answers.
     await abandon(store, key, upload, plan.signal?.aborted ? AbortSignal.timeout(abandonTimeoutMs) : undefined);
     throw error;
   }
@@ -129,7 +129,7 @@ async function complete(
   });
 }
 
-/** Looked at first: some services take no notice of conditions on what is put together from parts. */
+/** Checked before the upload: some services ignore conditions on objects that are uploaded in parts. */
 async function requireConditions(
   store: S3Bucket,
   key: string,
@@ -143,7 +143,7 @@ async function requireConditions(
   if (!isMet) throw conflict(store.location, key);
 }
 
-/** Parts that belong to no object cost money until they are removed; a rule of the bucket should catch what is missed. */
+/** Parts without an object cost money until they are removed. A rule of the bucket should catch what is missed here. */
 async function abandon(
   store: S3Bucket,
   key: string,

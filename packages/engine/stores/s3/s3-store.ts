@@ -29,14 +29,14 @@ import { minuteMs } from '../../time/durations.ts';
 import {
   AttemptError,
   type AttemptStore,
+  callTimedOut,
   conflict,
   damagedInTransit,
-  endsBefore,
+  listingDoesNotAdvance,
   noBucket,
-  notAskedFor,
-  notInTime,
-  standsStill,
+  objectTooShort,
   tooLarge,
+  unexpectedName,
 } from '../attempt.ts';
 import { collect } from '../collect.ts';
 import { bytesMaxDefault, folderPrefix } from '../keys.ts';
@@ -60,14 +60,14 @@ export interface S3StoreOptions extends S3Connection {
   partBytes?: number;
   /** From the request to the last byte of the answer: one that trickles in ends too. */
   callTimeoutMs?: number;
-  /** The service does not tell a put's time in its answer; this clock stands in until the object is asked for. */
+  /** The answer to a put holds no time. This clock is used until the object is asked for. */
   now?: () => Date;
 }
 
 /** S3 takes parts from 5 MiB; fewer requests weigh more than finer progress. */
 const partBytesDefault = 16 * 1024 * 1024;
 const callTimeoutMsDefault = 2 * minuteMs;
-/** For so long a bucket that was there is taken to be there. */
+/** How long a bucket that was found counts as existing. */
 const bucketKnownMs = 10_000;
 /** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
 export const digestMetadata = 'sha256';
@@ -118,7 +118,7 @@ export class S3Attempts implements AttemptStore {
     }
   }
 
-  /** Some services compare the tag as it stands, and keep it without the quotes they show it with. */
+  /** Some services compare the etag literally and store it without the quotes that they show. */
   async #putMatchingBare(key: string, bytes: Uint8Array, options: PutOptions, error: unknown): Promise<BlobInfo> {
     const found = await this.#describe(key, options);
     if (found?.ETag !== options.ifMatch) throw error;
@@ -152,7 +152,7 @@ export class S3Attempts implements AttemptStore {
     return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: this.now() };
   }
 
-  /** What some services leave out of what is put together from parts: its tag in the answer, and its lock. */
+  /** Some services leave out the etag and the lock of an object that was uploaded in parts. */
   async #checkParts(key: string, info: BlobInfo, options: PutOptions | undefined): Promise<BlobInfo> {
     const { lock, signal } = options ?? {};
     if (info.etag !== '' && lock === undefined) return info;
@@ -184,13 +184,13 @@ export class S3Attempts implements AttemptStore {
       const output = await this.client
         .send(new GetObjectCommand({ ...this.address(key), Range }), call)
         .catch((error) => {
-          throw statusOf(error) === 416 ? endsBefore(this.location, key, offset, length) : error;
+          throw statusOf(error) === 416 ? objectTooShort(this.location, key, offset, length) : error;
         });
       const total = Number(output.ContentRange?.split('/')[1] ?? output.ContentLength);
       if (total < offset + length || output.$metadata.httpStatusCode !== 206) {
         discard(output);
         throw total < offset + length
-          ? endsBefore(this.location, key, offset, length)
+          ? objectTooShort(this.location, key, offset, length)
           : damagedInTransit(this.location, key);
       }
       return this.#body(key, output, length, call.abortSignal);
@@ -222,12 +222,12 @@ export class S3Attempts implements AttemptStore {
       );
       for (const { Key = '', Size, ETag, LastModified } of page.Contents ?? []) {
         throwIfCancelled(options?.signal);
-        if (!Key.startsWith(this.#prefix)) throw notAskedFor(this.location, prefix);
+        if (!Key.startsWith(this.#prefix)) throw unexpectedName(this.location, prefix);
         const key = Key.slice(this.#prefix.length);
         yield { key, size: Size ?? 0, etag: ETag ?? '', modifiedAt: LastModified ?? new Date(0) };
       }
-      // There is more, and nobody says from where on: a server that knows an older form of this call alone.
-      if (page.IsTruncated && !page.NextContinuationToken) throw standsStill(this.location, prefix);
+      // The answer says there is more, but not where to continue: the server knows only an older form of this call.
+      if (page.IsTruncated && !page.NextContinuationToken) throw listingDoesNotAdvance(this.location, prefix);
       ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
       if (ContinuationToken !== undefined) pages.add(page.Contents?.length ?? 0);
     } while (ContinuationToken !== undefined);
@@ -295,7 +295,7 @@ export class S3Attempts implements AttemptStore {
       return await asRequest(bytesToSend, () => run({ abortSignal }));
     } catch (error) {
       throwIfCancelled(signal);
-      if (late.aborted) throw notInTime(this.location, this.#callTimeoutMs);
+      if (late.aborted) throw callTimedOut(this.location, this.#callTimeoutMs);
       throw s3Error(error, this.location, key, this.#regionAsAddress);
     }
   }
@@ -312,7 +312,7 @@ export class S3Attempts implements AttemptStore {
     });
   }
 
-  /** An answer to HEAD has no body: that there is no such object says nothing while nobody knows that there is a bucket. */
+  /** A HEAD answer has no body, so "no such object" means nothing until the bucket itself is known to exist. */
   async #requireBucket(call: { abortSignal?: AbortSignal }): Promise<void> {
     if (performance.now() < this.#bucketKnownUntilMs) return;
     try {

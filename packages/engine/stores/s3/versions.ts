@@ -11,8 +11,8 @@ import {
   type PurgeOptions,
   type PurgeOutcome,
 } from '../../ports/index.ts';
-import { AttemptError, notAskedFor, standsStill } from '../attempt.ts';
-import { forEach } from '../for-each.ts';
+import { AttemptError, listingDoesNotAdvance, unexpectedName } from '../attempt.ts';
+import { forEachLimited } from '../for-each-limited.ts';
 import { hiddenAmong, PurgeCount, type VersionEntry } from '../hidden.ts';
 import { isBehind } from '../keys.ts';
 import { PageCount } from '../pages.ts';
@@ -42,7 +42,7 @@ export async function* versionsBelow(
     const isPast = last !== undefined && (page.NextKeyMarker ?? '') > last;
     const next = { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker };
     const isStuck = next.KeyMarker === markers.KeyMarker && next.VersionIdMarker === markers.VersionIdMarker;
-    if (page.IsTruncated && isStuck) throw standsStill(store.location, Prefix);
+    if (page.IsTruncated && isStuck) throw listingDoesNotAdvance(store.location, Prefix);
     if (page.IsTruncated) pages.add((page.Versions?.length ?? 0) + (page.DeleteMarkers?.length ?? 0));
     markers = page.IsTruncated && !isPast ? next : undefined;
   }
@@ -81,7 +81,7 @@ export async function* listHidden(
   try {
     const entries = versionsBelow(store, Prefix, { signal, ...after });
     for await (const object of hiddenAmong(entries, { location: store.location, needsMarker: true })) {
-      if (!object.key.startsWith(Prefix)) throw notAskedFor(store.location, prefix);
+      if (!object.key.startsWith(Prefix)) throw unexpectedName(store.location, prefix);
       yield { ...object, key: store.keyOf(object.key) };
     }
   } catch (error) {
@@ -89,7 +89,10 @@ export async function* listHidden(
   }
 }
 
-/** Versions first, and the markers of those objects of which nothing is left: a marker gone early would show the object again. */
+/**
+ * Removes versions first, then the markers of objects that have nothing left. A marker removed too early would show the
+ * object again.
+ */
 export async function purgeHidden(
   store: S3Bucket,
   objects: readonly HiddenObject[],
@@ -104,7 +107,7 @@ export async function purgeHidden(
   return count;
 }
 
-/** Each is asked once more, just before: somebody may have brought it back. */
+/** Asks once more just before the removal: somebody may have brought the object back. */
 async function stillHidden(
   store: S3Bucket,
   objects: readonly HiddenObject[],
@@ -112,7 +115,7 @@ async function stillHidden(
   signal: AbortSignal | undefined,
 ): Promise<HiddenObject[]> {
   const returned = new Set<string>();
-  await forEach(objects, async ({ key }) => {
+  await forEachLimited(objects, async ({ key }) => {
     if (await oneByOne(store, signal, () => store.head(key, signal ? { signal } : {}))) returned.add(key);
   });
   count.returnedKeys.push(...[...returned].sort());
@@ -126,7 +129,7 @@ async function lockedVersions(
 ): Promise<Set<string>> {
   const found = new Set<string>();
   const all = objects.flatMap(({ key, versions }) => versions.map(({ id }) => ({ key, id })));
-  await forEach(all, async ({ key, id }) => {
+  await forEachLimited(all, async ({ key, id }) => {
     if (await oneByOne(store, signal, () => isLockedVersion(store, key, id, signal))) found.add(nameOf(key, id));
   });
   return found;
@@ -151,7 +154,7 @@ async function purge(
   if (refused.length > 0) throw mayNotRemove(store);
 }
 
-/** Removes what is named and answers what was refused, be it for a lock or for want of permission. */
+/** Removes these versions and returns those that were refused, for a lock or for a missing permission. */
 export async function removeVersions(
   store: S3Bucket,
   objects: readonly ObjectIdentifier[],
@@ -165,7 +168,7 @@ export async function removeVersions(
     } catch (error) {
       if (!isRefusedAsWhole(error)) throw error;
       const remaining = await removeSingly(store, batch, signal);
-      // Nothing of it may go: then what was said of all of them is the reason.
+      // When nothing was removed, the error about all of them is the reason.
       if (remaining.length === batch.length) throw error;
       refused.push(...remaining);
     }
@@ -196,8 +199,8 @@ async function removeTogether(
 }
 
 /**
- * Amazon asks of each object whether it may go. Ceph asks it of the bucket, which a policy for a prefix does not name, and
- * some services do not know the call: there they go one by one.
+ * Amazon checks the permission per object. Ceph checks it for the bucket, which a policy for a prefix does not cover,
+ * and some services do not know the call. There objects are removed one by one.
  */
 function isRefusedAsWhole(error: unknown): boolean {
   if (!(error instanceof AttemptError)) return false;
@@ -211,7 +214,7 @@ async function removeSingly(
   signal: AbortSignal | undefined,
 ): Promise<ObjectIdentifier[]> {
   const refused: ObjectIdentifier[] = [];
-  await forEach(batch, async (object) => {
+  await forEachLimited(batch, async (object) => {
     try {
       await oneByOne(store, signal, () =>
         store.attempt(object.Key ?? '', signal, (call) =>
@@ -227,7 +230,7 @@ async function removeSingly(
   return refused;
 }
 
-/** Each of many questions is repeated on its own: together they would hardly ever all be answered at once. */
+/** Retries each question by itself: all at once would hardly ever succeed together. */
 function oneByOne<Result>(
   { retryPolicy: policy }: S3Bucket,
   signal: AbortSignal | undefined,

@@ -6,11 +6,11 @@ import { AttemptError } from '../attempt.ts';
 import { errorCode } from './durable-file.ts';
 
 const waitMsMax = 20_000;
-/** A holder needs milliseconds; one that was watched for this long without a change died. */
+/** A holder needs milliseconds. If the lock file did not change for this long, its holder has died. */
 const staleMs = 5000;
 
-/** Runs one at a time per key, across all processes that share the folder of files under construction. */
-export async function exclusively<Result>(folder: string, key: string, run: () => Promise<Result>): Promise<Result> {
+/** Runs one call at a time per key, across all processes that share the folder for temporary files. */
+export async function withFileLock<Result>(folder: string, key: string, run: () => Promise<Result>): Promise<Result> {
   const path = join(folder, `${createHash('sha256').update(key).digest('hex')}.lock`);
   await acquire(path, key);
   try {
