@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { createClient } from '@holdfast/contract/client';
-import { leavePrecedence } from '@holdfast/engine/precedence';
+import { lowerThreadPriority } from '@holdfast/engine/precedence';
 import { fillFast } from '@holdfast/sandbox';
 import { Callers } from '@holdfast/server/testing/callers';
 import { testCertificate } from '@holdfast/server/testing/webhook-receiver';
@@ -52,7 +52,7 @@ export const noisyBench: Bench = {
       pauseMs: askEveryMs,
     });
     // The source, the bucket, the receiver and the neighbour stand elsewhere: where the cores do not suffice, they wait.
-    leavePrecedence();
+    lowerThreadPriority();
     const noise = new Worker(new URL('./noisy/noise.ts', import.meta.url), {
       workerData: await furnishNeighbour(world, receiver.port),
     });

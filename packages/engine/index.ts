@@ -54,5 +54,5 @@ export * from './ports/index.ts';
 export * from './sources/firestore/index.ts';
 export * from './stores/index.ts';
 export * from './stores/local/scratch.ts';
-export { ahead } from './time/ahead.ts';
+export { mapAhead } from './time/map-ahead.ts';
 export { Wake } from './time/wake.ts';

@@ -3,7 +3,7 @@ import { constants, createZstdCompress, createZstdDecompress, zstdCompressSync, 
 import { freeBytes } from '../memory/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { ivBytes, tagBytes } from './derive.ts';
-import { runThrough } from './run-through.ts';
+import { transformWhole } from './transform-whole.ts';
 
 const { subtle } = webcrypto;
 
@@ -59,7 +59,7 @@ export async function compress(plain: Uint8Array, using: Codec): Promise<Uint8Ar
   if (plain.length <= atOnceBytesMax)
     return zstdCompressSync(plain, { chunkSize: plain.length + smallSlackBytes, params: zstdParams });
   const chunkSize = Math.ceil(plain.length * expectedRatio * 1.1) + outputSlackBytes;
-  const packed = await runThrough(createZstdCompress({ chunkSize, params: zstdParams }), plain);
+  const packed = await transformWhole(createZstdCompress({ chunkSize, params: zstdParams }), plain);
   if (plain.length > outputSlackBytes) expectedRatio = packed.length / plain.length;
   return packed;
 }
@@ -74,7 +74,7 @@ async function decompress(packed: Uint8Array, using: Codec, plainLength: number)
         maxOutputLength: Math.max(1, plainLength),
       });
     const chunkSize = plainLength + outputSlackBytes;
-    return await runThrough(createZstdDecompress({ chunkSize }), packed, plainLength);
+    return await transformWhole(createZstdDecompress({ chunkSize }), packed, plainLength);
   } catch (cause) {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block does not decompress.', { cause });
   }

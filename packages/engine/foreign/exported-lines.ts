@@ -3,10 +3,10 @@ import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError, isEngineError } from '../ports/errors.ts';
 import { recordKind } from '../ports/record.ts';
 import { DocumentPlace } from './document-place.ts';
-import { HeldJson } from './held-json.ts';
 import { type ByteSource, JsonReader } from './json-reader.ts';
 import { Lines } from './lines.ts';
 import { pathTo, shownName } from './names.ts';
+import { ParsedJson } from './parsed-json.ts';
 import { requireSize, timestampOfText } from './storable.ts';
 import { readTypedFields } from './typed-json.ts';
 
@@ -67,7 +67,7 @@ function readLine(json: JsonReader, database: string): ReadLine {
   if (!held.has('fields')) throw invalid('It has no fields.');
   const { from, place } = origin;
   // Other tools may have put the keys into another order; ours has the name first, and nothing is held.
-  fields ??= readTypedFields(new HeldJson(held.get('fields')), { ...origin, database });
+  fields ??= readTypedFields(new ParsedJson(held.get('fields')), { ...origin, database });
   requireSize(fields, place);
   const times = { ...timeOf(held, 'createTime', place), ...timeOf(held, 'updateTime', place) };
   const body = encodeDocument({ name: `${database}/documents/${place.path}`, fields, ...times });

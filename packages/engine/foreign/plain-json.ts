@@ -1,8 +1,8 @@
 import type { JsonFields, JsonValue } from '../format/document-json.ts';
 import type { DocumentPlace } from './document-place.ts';
-import { isPlainObject, type PlainObject } from './held-json.ts';
 import { requireFieldName, shownName } from './names.ts';
 import { NumberText } from './number-text.ts';
+import { isPlainObject, type PlainObject } from './parsed-json.ts';
 import { bytesOfText, depthMax, geoPointValue, referenceValue, timestampOfText, timestampValue } from './storable.ts';
 
 /** Plain JSON as typed fields; the tags that exporters used for what JSON cannot say are understood. */

@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { isEngineError } from '../ports/errors.ts';
-import { leavePrecedence } from '../time/precedence.ts';
+import { lowerThreadPriority } from '../time/precedence.ts';
 import { entityRecord } from './entity.ts';
 import { readExportedLines } from './exported-lines.ts';
 import { RecordAssembler } from './leveldb-log.ts';
@@ -13,7 +13,7 @@ import { readVersion1Json } from './version1-json.ts';
 /** The thread of `readInThread`: one file after another. It may block: nobody else is on it. */
 const { port, turn } = workerData as ReadingSource;
 const batchBytes = 1024 * 1024;
-leavePrecedence();
+lowerThreadPriority();
 
 let bodies: Uint8Array[] = [];
 let paths: string[] = [];

@@ -3,8 +3,8 @@ import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError } from '../ports/errors.ts';
 import { recordKind } from '../ports/record.ts';
 import { DocumentPlace } from './document-place.ts';
-import { isContainer, isPlainObject, type PlainObject } from './held-json.ts';
 import { shownName } from './names.ts';
+import { isContainer, isPlainObject, type PlainObject } from './parsed-json.ts';
 import { typedFields } from './plain-json.ts';
 import { requireSize } from './storable.ts';
 

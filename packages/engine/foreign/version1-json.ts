@@ -1,9 +1,9 @@
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError } from '../ports/errors.ts';
 import { isWholeName } from './exported-lines.ts';
-import { HeldJson, isContainer, type PlainObject } from './held-json.ts';
 import { type ByteSource, type JsonCursor, JsonReader } from './json-reader.ts';
 import { pathTo, shownName } from './names.ts';
+import { isContainer, ParsedJson, type PlainObject } from './parsed-json.ts';
 import {
   beside,
   collectionKeys,
@@ -173,7 +173,7 @@ class Walk {
     const path = pathBelow(parent, id);
     for (const [name, value] of Object.entries(rest))
       if (!isNameKey(name) || !isNameOf(value, id, path)) throw beside(path, name, 'documents');
-    if (!isRead || documents !== undefined) yield* this.#documents(new HeldJson(documents), path);
+    if (!isRead || documents !== undefined) yield* this.#documents(new ParsedJson(documents), path);
   }
 
   #requireWrapped(where: string): void {
@@ -207,7 +207,7 @@ class Walk {
         this.#json.place = path;
       } else if (name === 'subCollection' && json.isObject) {
         const field = yield* this.#byWholePath(json, path);
-        if (field) this.#hold(new HeldJson(field), held, name);
+        if (field) this.#hold(new ParsedJson(field), held, name);
       } else this.#hold(json, held, name);
     requirePlain(held, path);
     yield recordOf(held, path, this.#database);
@@ -244,7 +244,7 @@ class Walk {
     const path = pathTo(parent, id);
     const { fields, nested, hasTimes } = unwrapped(held, id, path);
     this.#hasTimes ||= hasTimes;
-    for (const collections of nested) yield* this.#collections(new HeldJson(collections), path);
+    for (const collections of nested) yield* this.#collections(new ParsedJson(collections), path);
     if (fields) yield recordOf(fields, path, this.#database);
   }
 }

@@ -3,9 +3,9 @@ import { setPriority } from 'node:os';
 const behindOthers = 10;
 
 /**
- * For threads whose work can wait: where the cores do not suffice, the threads that answer calls go first. Linux counts
- * precedence by thread; elsewhere this would concern the whole process and is left alone.
+ * For threads whose work can wait: when the cores are busy, the threads that answer calls go first. Linux has
+ * priorities per thread; other systems would lower the whole process, so there nothing is done.
  */
-export function leavePrecedence(): void {
+export function lowerThreadPriority(): void {
   if (process.platform === 'linux') setPriority(behindOthers);
 }

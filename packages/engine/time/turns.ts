@@ -1,6 +1,7 @@
 /**
- * Work that computes for long lets others have the thread between its slices. Of all that wait, one goes on in each turn
- * of the event loop: a call that needs several turns for its answer waits for as many slices, not for one of every job.
+ * Long computations let others use the thread between their slices. Each turn of the event loop continues only one of
+ * the waiting computations: a call that needs several turns then waits for as many slices, and not for one slice of
+ * every job.
  */
 const waiting: (() => void)[] = [];
 

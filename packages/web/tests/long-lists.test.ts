@@ -1,6 +1,6 @@
 // @module-tag long
 import { writeFile } from 'node:fs/promises';
-import { leavePrecedence } from '@holdfast/engine/precedence';
+import { lowerThreadPriority } from '@holdfast/engine/precedence';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)('a long list', () => {
     );
     owner = await dashboard.visit(shop.as.token);
     // People scroll on a machine of their own: where the cores do not suffice, the service waits and not the page.
-    if (report) leavePrecedence();
+    if (report) lowerThreadPriority();
   }, 300_000);
   afterAll(async () => {
     await dashboard.close();

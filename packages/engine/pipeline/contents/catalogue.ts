@@ -5,7 +5,7 @@ import { ManifestObject } from '../../format/manifest-object.ts';
 import { backupPrefix, backupsPrefix, isObjectOf, isOwnerId, manifestKey } from '../../format/object-keys.ts';
 import type { BlobStore, CallOptions, DeleteOptions, Removal } from '../../ports/blob-store.ts';
 import { isEngineError } from '../../ports/errors.ts';
-import { ahead } from '../../time/ahead.ts';
+import { mapAhead } from '../../time/map-ahead.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { BackupReader } from '../view/backup-reader.ts';
 
@@ -29,7 +29,7 @@ export async function* listBackups(
   options: CallOptions = {},
 ): AsyncGenerator<CatalogueEntry> {
   const describe = (backupId: string) => describeBackup(store, backupId, keys, codec, options);
-  for await (const entry of ahead(finishedBackups(store, options), openedAheadMax, describe)) if (entry) yield entry;
+  for await (const entry of mapAhead(finishedBackups(store, options), openedAheadMax, describe)) if (entry) yield entry;
 }
 
 /** Keys of one folder that are read before the listing begins again behind it: a page of most stores holds 1,000. */

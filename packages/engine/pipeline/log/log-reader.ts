@@ -15,7 +15,7 @@ import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
 import { type Instant, instantFromParts } from '../../ports/instant.ts';
 import { recordKind } from '../../ports/record.ts';
-import { ahead } from '../../time/ahead.ts';
+import { mapAhead } from '../../time/map-ahead.ts';
 import { type ReadRecord, readRecords } from '../segments/read-records.ts';
 import { coverageOf, type LogCoverage, type LogStretch } from './log-coverage.ts';
 import { contentsOf, type LogSegment } from './log-segment.ts';
@@ -61,7 +61,7 @@ export class LogReader {
   /** What a catalogue keeps of every segment, by the beginning of its stretch. One that is damaged is as good as missing. */
   async *describe(options: LogReadOptions = {}): AsyncGenerator<LogSegment> {
     const keys = options.keys ?? this.#listed(null, options);
-    for await (const segment of ahead(keys, readAheadMax, (key) => this.#describe(key, options)))
+    for await (const segment of mapAhead(keys, readAheadMax, (key) => this.#describe(key, options)))
       if (segment) yield segment;
   }
 
@@ -84,7 +84,7 @@ export class LogReader {
     const keys = options.keys ?? this.#listed(through, options);
     const signal = options.signal ? { signal: options.signal } : {};
     const read = async (key: string) => this.#open(key, await this.#store.get(key, signal));
-    for await (const segment of inOrder(ahead(keys, readAheadMax, read))) {
+    for await (const segment of inOrder(mapAhead(keys, readAheadMax, read))) {
       if (from === null || segment.coveredThrough > from) yield segment;
     }
   }

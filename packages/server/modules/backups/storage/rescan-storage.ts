@@ -1,6 +1,5 @@
 import type { AuditAction } from '@holdfast/contract';
 import {
-  ahead,
   type BackupReader,
   type BlobStore,
   type CatalogueEntry,
@@ -10,6 +9,7 @@ import {
   isSamePlace,
   type KeyRing,
   manifestKey,
+  mapAhead,
   openChain,
 } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
@@ -54,7 +54,7 @@ export async function rescanStorage(context: BackupsContext, run: TaskRun): Prom
     );
     const rescan = new Rescan(context, destination, store, ring, signal);
     const finished = finishedBackups(store, { signal });
-    for await (const found of ahead(finished, lookedAheadMax, (backupId) => rescan.look(backupId))) {
+    for await (const found of mapAhead(finished, lookedAheadMax, (backupId) => rescan.look(backupId))) {
       if (found) await rescan.take(found);
       await onProgress(50, 'Registering', rescan.result.bytes);
     }

@@ -1,11 +1,11 @@
 import { parentPort } from 'node:worker_threads';
-import { leavePrecedence } from '@holdfast/engine/precedence';
+import { lowerThreadPriority } from '@holdfast/engine/precedence';
 import type { FirestoreSandbox } from '@holdfast/sandbox';
 import { ComparedValues } from './compare-values.ts';
 import type { DrillAnswer, DrillOrder } from './drill-thread.ts';
 
 /** The thread of `drillThread`: each scratch database is a server of its own, each comparison a pair of digests. */
-leavePrecedence();
+lowerThreadPriority();
 const sandboxes = new Map<number, FirestoreSandbox>();
 const comparisons = new Map<number, ComparedValues>();
 

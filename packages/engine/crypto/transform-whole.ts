@@ -3,11 +3,11 @@ import { finished } from 'node:stream/promises';
 import { freeBytes } from '../memory/free-bytes.ts';
 
 /**
- * Everything that comes out of a compressor or decompressor for one input, in one piece. Given room for all of it, zlib
- * puts its pieces one behind the other into the same memory, and they are taken as they lie; its own one-call functions
- * copy them instead and leave the first memory to the collector, for every segment of every backup.
+ * The whole output of a compressor or decompressor for one input, as one piece. When zlib has room for all of it, its
+ * pieces lie one after the other in the same memory and are used in place. Its own one-call functions copy them
+ * instead, for every segment of every backup.
  */
-export async function runThrough(
+export async function transformWhole(
   stream: Transform,
   input: Uint8Array,
   lengthMax = Number.POSITIVE_INFINITY,

@@ -11,8 +11,8 @@ export function isContainer(value: unknown): boolean {
   return isPlainObject(value) || Array.isArray(value);
 }
 
-/** What had to be read before it could be told what it is, walked like what is being read. */
-export class HeldJson implements JsonCursor {
+/** A value that was parsed already, walked like JSON that is still being read. */
+export class ParsedJson implements JsonCursor {
   #here: unknown;
 
   constructor(value: unknown) {

@@ -1,5 +1,5 @@
-/** What `work` makes of each item, in the order of the items, a few being worked on ahead of the reader. */
-export async function* ahead<Item, Result>(
+/** Maps the items in their order, and works on a few of them ahead of the reader. */
+export async function* mapAhead<Item, Result>(
   items: Iterable<Item> | AsyncIterable<Item>,
   underWayMax: number,
   work: (item: Item) => Promise<Result>,
@@ -7,7 +7,7 @@ export async function* ahead<Item, Result>(
   const underWay: Promise<Result>[] = [];
   for await (const item of items) {
     const result = work(item);
-    // It is told when its turn comes; a reader that leaves before is not told at all.
+    // The error is thrown when its turn comes, or never, if the reader leaves before that.
     result.catch(() => undefined);
     underWay.push(result);
     if (underWay.length >= underWayMax) yield await underWay.shift()!;
