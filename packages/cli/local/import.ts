@@ -1,8 +1,8 @@
 import {
   type ForeignFormat,
-  leavingNothing,
   openForeignView,
   systemClock,
+  withCleanupOnFailure,
   withScratch,
   writeViewAsBackup,
 } from '@holdfast/engine';
@@ -65,7 +65,7 @@ export function importCommand(): Command {
                 importedFrom: options.format,
               };
               const made = { ...session, backupId: newBackupId() };
-              return await leavingNothing(made, ({ store }) => writeViewAsBackup(given, { ...made, store }));
+              return await withCleanupOnFailure(made, ({ store }) => writeViewAsBackup(given, { ...made, store }));
             }).finally(() => from.close());
             const { backupId, counts } = written.body;
             if (options.json) printJson({ backupId, ...counts, sha256: written.manifestSha256 });

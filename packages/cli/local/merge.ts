@@ -1,4 +1,4 @@
-import { leavingNothing, mergeChain } from '@holdfast/engine';
+import { mergeChain, withCleanupOnFailure } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { formatCount, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
@@ -16,7 +16,7 @@ export function mergeCommand(): Command {
           const bar = new ProgressBar('Merging', options);
           const made = { ...session, backupId: newBackupId() };
           const onProgress = (documents: number) => bar.update({ documents });
-          const { body } = await leavingNothing(made, ({ store }) =>
+          const { body } = await withCleanupOnFailure(made, ({ store }) =>
             mergeChain(chain, { ...made, store, onProgress }),
           ).finally(() => bar.finish());
           if (options.json) printJson({ backupId: body.backupId, mergedFrom: body.mergedFrom, ...body.counts });

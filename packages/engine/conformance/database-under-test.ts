@@ -6,7 +6,7 @@ import {
   comparePaths,
   type DocumentSource,
   type DocumentTarget,
-  encodeGoneDocument,
+  encodeDeletedDocument,
   everything,
   type Instant,
   type RecordBatch,
@@ -48,7 +48,7 @@ export async function* recordsOf(database: string, given: readonly GivenRecord[]
   for (const { path, fields } of given.toSorted((left, right) => comparePaths(left.path, right.path))) {
     const name = `${database}/documents/${path}`;
     if (fields === undefined)
-      builder.add(recordKind.delete, path, encodeGoneDocument(name, '2026-01-01T00:00:00.000000000Z'));
+      builder.add(recordKind.delete, path, encodeDeletedDocument(name, '2026-01-01T00:00:00.000000000Z'));
     else builder.add(recordKind.put, path, encodeDocument({ name, fields }));
     if (builder.isFull) yield builder.take();
   }

@@ -1,39 +1,42 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Hears how work fares that asks others for something. */
+/** Is told how requests of some work to other systems proceed. */
 export interface WaitListener {
-  /** Why it waits for another try, and `undefined` once it goes on. */
+  /** The reason why the work waits before another attempt; `undefined` once it goes on. */
   hear(reason: unknown): void;
-  /** A request begins that sends so many bytes. What comes back is called at its end, with whether it was answered well. */
+  /**
+   * A request begins and sends this many bytes. The returned function is called at its end, with whether it was
+   * answered well.
+   */
   began(bytesToSend: number): (isAnswered: boolean) => void;
-  /** So many bytes of an answer have come. */
+  /** This many bytes of an answer were received. */
   arrived(bytes: number): void;
 }
 
-/** Known to all calls below the work, so that no store and no source has to hand it on. */
+/** Visible to all calls inside the work, so that stores and sources need not pass it on. */
 const listeners = new AsyncLocalStorage<WaitListener>();
 
 export function withWaitListener<Result>(listener: WaitListener, work: () => Result): Result {
   return listeners.run(listener, work);
 }
 
-/** Said by whatever is about to wait and to try again. */
+/** Called before waiting for another attempt. */
 export function noteWaiting(reason: unknown): void {
   listeners.getStore()?.hear(reason);
 }
 
-/** Said when the try after a wait has done it. */
-export function noteGoingOn(): void {
+/** Called when the attempt after a wait has succeeded. */
+export function noteResumed(): void {
   listeners.getStore()?.hear(undefined);
 }
 
-/** Said while a long answer comes. */
-export function noteArrived(bytes: number): void {
+/** Called while a long answer is being received. */
+export function noteReceived(bytes: number): void {
   listeners.getStore()?.arrived(bytes);
 }
 
-/** Around one request, so that somebody knows when it is never answered. */
-export async function asRequest<Result>(bytesToSend: number, request: () => Promise<Result>): Promise<Result> {
+/** Wraps one request, so that the listener notices when it is never answered. */
+export async function trackRequest<Result>(bytesToSend: number, request: () => Promise<Result>): Promise<Result> {
   const end = listeners.getStore()?.began(bytesToSend);
   if (!end) return request();
   try {

@@ -1,4 +1,4 @@
-import { noteArrived } from '../ports/index.ts';
+import { noteReceived } from '../ports/index.ts';
 
 /** Reads a body of known size into one buffer; stops early when there is more than that, so that memory stays bounded. */
 export async function collect(
@@ -15,7 +15,7 @@ export async function collect(
       if (at + chunk.length > size) return undefined;
       bytes.set(chunk, at);
       at += chunk.length;
-      noteArrived(chunk.length);
+      noteReceived(chunk.length);
     }
   } finally {
     signal?.removeEventListener('abort', stop);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { noteGoingOn, noteWaiting, throwIfCancelled } from '../ports/index.ts';
+import { noteResumed, noteWaiting, throwIfCancelled } from '../ports/index.ts';
 import { AttemptError } from './attempt.ts';
 
 export interface RetryPolicy {
@@ -31,7 +31,7 @@ export async function retrying<Result>(
     throwIfCancelled(signal);
     try {
       const result = await attempt(attemptNumber);
-      if (attemptNumber > 1) noteGoingOn();
+      if (attemptNumber > 1) noteResumed();
       return result;
     } catch (error) {
       throwIfCancelled(signal);

@@ -14,9 +14,9 @@ import { viewOfChain } from '../view/open-view.ts';
 import { backUpUsers } from './auth-user-segments.ts';
 import { type BackupPlan, planBackup } from './backup-plan.ts';
 import { finishBackup } from './finish-backup.ts';
-import { leavingNothing, type OwnObjects } from './own-objects.ts';
 import { type RangeState, runRange } from './run-range.ts';
 import type { WrittenManifest } from './write-manifest.ts';
+import { type WrittenObjects, withCleanupOnFailure } from './written-objects.ts';
 
 export interface RunBackupOptions {
   readonly source: DocumentSource;
@@ -55,7 +55,7 @@ const buffersBeyondRanges = 4;
 
 /** A whole backup in one process: plan, ranges, manifest. The control plane runs the same three steps as jobs. */
 export async function runBackup(given: RunBackupOptions): Promise<WrittenManifest> {
-  return await leavingNothing(given, async (own) => {
+  return await withCleanupOnFailure(given, async (own) => {
     const options = { ...given, store: own.store };
     const read = await readDatabase(options);
     const { keys, backupId, lock, signal, segmentsPerShard } = options;
@@ -106,7 +106,10 @@ async function readDatabase(options: RunBackupOptions) {
 }
 
 /** Asked when everybody sees the new one: from now on nobody deletes what it builds on. What was deleted before takes it along. */
-async function requireParents({ store, backupId, parentChain = [] }: RunBackupOptions, own: OwnObjects): Promise<void> {
+async function requireParents(
+  { store, backupId, parentChain = [] }: RunBackupOptions,
+  own: WrittenObjects,
+): Promise<void> {
   for (const parent of parentChain) {
     if (await store.head(manifestKey(parent.backupId))) continue;
     await own.remove();

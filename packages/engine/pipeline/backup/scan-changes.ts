@@ -1,5 +1,5 @@
 import { addCounts, collectionShape } from '../../format/collection-counter.ts';
-import { encodeGoneDocument } from '../../ports/gone-document.ts';
+import { encodeDeletedDocument } from '../../ports/deleted-document.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import { recordKind } from '../../ports/record.ts';
 import { readRecords } from '../segments/read-records.ts';
@@ -86,7 +86,11 @@ async function writeChanges(
   const addGoneBefore = async (path: string | undefined) => {
     while (gone.length > 0 && (path === undefined || comparePaths(gone[0]!, path) < 0)) {
       const gonePath = gone.shift()!;
-      builder.add(recordKind.delete, gonePath, encodeGoneDocument(`${plan.database}/documents/${gonePath}`, readTime));
+      builder.add(
+        recordKind.delete,
+        gonePath,
+        encodeDeletedDocument(`${plan.database}/documents/${gonePath}`, readTime),
+      );
       await flushWhenFull();
     }
   };

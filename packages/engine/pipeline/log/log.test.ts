@@ -4,8 +4,8 @@ import { testDatabase, testDocument } from '../../fixtures/arbitrary-documents.t
 import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import { batchOf } from '../../fixtures/record-batches.ts';
+import { encodeDeletedDocument } from '../../ports/deleted-document.ts';
 import { wholeDatabase } from '../../ports/document-source.ts';
-import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import { instantFromParts } from '../../ports/instant.ts';
 import { recordKind } from '../../ports/record.ts';
 import { createMemoryStore } from '../../stores/memory/memory-store.ts';
@@ -41,7 +41,7 @@ async function baseAndLog() {
     from: at(0),
   });
   const writer = new LogWriter({ store: harness.store, codec: harness.codec, context, nextSequence: 0 });
-  const gone = { path: 'a/2', bytes: encodeGoneDocument(`${testDatabase}/documents/a/2`, at(20)) };
+  const gone = { path: 'a/2', bytes: encodeDeletedDocument(`${testDatabase}/documents/a/2`, at(20)) };
   await writer.append({
     records: batchOf([put('a/1', 9, 'one')]),
     coveredFrom: at(0),

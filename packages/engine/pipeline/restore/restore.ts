@@ -1,3 +1,4 @@
+import { encodeDeletedDocument } from '../../ports/deleted-document.ts';
 import { type DocumentSource, type Scope, wholeDatabase } from '../../ports/document-source.ts';
 import {
   type ApplyCounts,
@@ -10,7 +11,6 @@ import {
   type MergeMode,
   type Version,
 } from '../../ports/document-target.ts';
-import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { comparePaths, everything, type PathRange } from '../../ports/path-order.ts';
 import { type RecordBatch, recordKind } from '../../ports/record.ts';
@@ -126,7 +126,7 @@ async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<Guard
     builder.add(
       recordKind.delete,
       entry.path,
-      encodeGoneDocument(`${view.database}/documents/${entry.path}`, updateTimeOf(entry)),
+      encodeDeletedDocument(`${view.database}/documents/${entry.path}`, updateTimeOf(entry)),
     );
     // A version that is not there any more: the guard is shown what is, and counts it.
     expected.push(isTheirs ? began : version);

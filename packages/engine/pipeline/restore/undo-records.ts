@@ -1,6 +1,6 @@
 import type { JournalPage } from '../../format/journal-page.ts';
+import { encodeDeletedDocument } from '../../ports/deleted-document.ts';
 import type { GuardedBatch, Version, WriteOutcome } from '../../ports/document-target.ts';
-import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import { instantFromParts } from '../../ports/instant.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import { type RecordBatch, recordKind } from '../../ports/record.ts';
@@ -126,7 +126,7 @@ async function* undoPage(
     while (!next.done && comparePaths(next.value.path, path) < 0) next = await former.next();
     const known = !next.done && next.value.path === path ? next.value : undefined;
     if (outcome.kind === recordKind.put && replaced === null) {
-      const gone = encodeGoneDocument(`${database}/documents/${path}`, instantOf(outcome.version));
+      const gone = encodeDeletedDocument(`${database}/documents/${path}`, instantOf(outcome.version));
       builder.add(recordKind.delete, path, gone);
     } else {
       const bytes =

@@ -1,7 +1,7 @@
 /** Patience with limits: exponential delays with full jitter, a number of attempts without progress, one token renewal. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EngineError, noteGoingOn, noteWaiting } from '../../ports/index.ts';
+import { EngineError, noteResumed, noteWaiting } from '../../ports/index.ts';
 import { sourceFailure } from './failures.ts';
 import { GrpcError, grpcCode, isTransient } from './transport/status.ts';
 
@@ -29,7 +29,7 @@ export class Retrier {
 
   /** Something arrived: the count of failures begins anew. */
   progress(): void {
-    if (this.#failures > 0) noteGoingOn();
+    if (this.#failures > 0) noteResumed();
     this.#failures = 0;
     this.#renewed = false;
   }

@@ -14,7 +14,7 @@ import type {
   Removal,
   VersionedBlobStore,
 } from '../../ports/index.ts';
-import { asRequest, EngineError, isEngineError, throwIfCancelled } from '../../ports/index.ts';
+import { EngineError, isEngineError, throwIfCancelled, trackRequest } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
 import {
   AttemptError,
@@ -350,7 +350,7 @@ export class GcsAttempts implements AttemptStore {
     throwIfCancelled(signal);
     const late = AbortSignal.timeout(this.#callTimeoutMs);
     try {
-      return await asRequest(bytesToSend, () => run(signal ? AbortSignal.any([signal, late]) : late));
+      return await trackRequest(bytesToSend, () => run(signal ? AbortSignal.any([signal, late]) : late));
     } catch (error) {
       throwIfCancelled(signal);
       throw late.aborted ? callTimedOut(this.location, this.#callTimeoutMs) : gcsError(error, this.location, key);

@@ -24,7 +24,7 @@ import type {
   Removal,
   VersionedBlobStore,
 } from '../../ports/index.ts';
-import { asRequest, isEngineError, throwIfCancelled } from '../../ports/index.ts';
+import { isEngineError, throwIfCancelled, trackRequest } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
 import {
   AttemptError,
@@ -292,7 +292,7 @@ export class S3Attempts implements AttemptStore {
     const late = AbortSignal.timeout(this.#callTimeoutMs);
     try {
       const abortSignal = signal ? AbortSignal.any([signal, late]) : late;
-      return await asRequest(bytesToSend, () => run({ abortSignal }));
+      return await trackRequest(bytesToSend, () => run({ abortSignal }));
     } catch (error) {
       throwIfCancelled(signal);
       if (late.aborted) throw callTimedOut(this.location, this.#callTimeoutMs);

@@ -1,4 +1,4 @@
-import { asRequest, EngineError, noteArrived, noteGoingOn, noteWaiting } from '@holdfast/engine';
+import { EngineError, noteReceived, noteResumed, noteWaiting, trackRequest } from '@holdfast/engine';
 import { afterEach, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../config.ts';
 import { createLogger } from '../../platform/log.ts';
@@ -108,7 +108,7 @@ test('work that only waits gives its place to others, and nothing has failed; wi
     const job = { signal: new AbortController().signal, attempt: attemptNumber, othersWait: async () => othersWait };
     const work = async (signal: AbortSignal) => {
       noteWaiting(passing);
-      if (goesOn) noteGoingOn();
+      if (goesOn) noteResumed();
       await vi.advanceTimersByTimeAsync(10_000);
       signal.throwIfAborted();
     };
@@ -129,7 +129,7 @@ async function asking(run: { attempt?: number; bytesToSend?: number; perSecond?:
   const countFailure = vi.fn(async () => 1);
   const job = { signal: new AbortController().signal, attempt: run.attempt ?? 1, othersWait: async () => true };
   const work = (signal: AbortSignal) =>
-    asRequest(run.bytesToSend ?? 0, async () => {
+    trackRequest(run.bytesToSend ?? 0, async () => {
       for (let second = 0; second < 12; second++) {
         run.perSecond?.(second);
         await vi.advanceTimersByTimeAsync(1000);
@@ -149,11 +149,11 @@ test('a request that is never answered counts as waiting; after many tries it is
 });
 
 test('bytes that come or go at a decent rate are no silence, a trickle is', async () => {
-  expect(await asking({ perSecond: () => noteArrived(300_000) })).toEqual({ ended: 'done', failures: 0 });
-  expect(await asking({ perSecond: () => noteArrived(10) })).toEqual({ ended: expect.any(PutOff), failures: 0 });
+  expect(await asking({ perSecond: () => noteReceived(300_000) })).toEqual({ ended: 'done', failures: 0 });
+  expect(await asking({ perSecond: () => noteReceived(10) })).toEqual({ ended: expect.any(PutOff), failures: 0 });
   expect(await asking({ bytesToSend: 2_500_000 })).toEqual({ ended: 'done', failures: 0 });
   expect(await asking({ bytesToSend: 250_000 })).toEqual({ ended: expect.any(PutOff), failures: 0 });
-  const answered = () => void asRequest(0, async () => 'an answer');
+  const answered = () => void trackRequest(0, async () => 'an answer');
   expect(await asking({ perSecond: answered })).toEqual({ ended: 'done', failures: 0 });
 });
 
@@ -162,7 +162,7 @@ test('work without a record gives way too, but not with its last attempt', async
   const run = (lastAttempt: boolean) => {
     const job = { id: 'x', data: {}, attempt: 30, lastAttempt, signal: new AbortController().signal };
     const work = sideWork(platform.log, ({ signal }) =>
-      asRequest(0, async () => {
+      trackRequest(0, async () => {
         await vi.advanceTimersByTimeAsync(8000);
         signal.throwIfAborted();
       }),

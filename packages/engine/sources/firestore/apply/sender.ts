@@ -1,6 +1,6 @@
 /** Sends one batch until each of its writes is settled: done, skipped, left to a conflict, or failed for good. */
 
-import { noteGoingOn, noteWaiting, type Version } from '../../../ports/index.ts';
+import { noteResumed, noteWaiting, type Version } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
 import { targetFailure } from '../failures.ts';
 import { methods } from '../protos.ts';
@@ -126,7 +126,7 @@ function settle(
   const settled: Settled = { again: [], mismatches: [] };
   if (failures.length < batch.count) {
     context.governor.succeeded();
-    noteGoingOn();
+    noteResumed();
   }
   const failed = new Map(failures.map((failure) => [failure.index, failure]));
   for (let index = 0; index < batch.count; index += 1) {

@@ -1,6 +1,6 @@
 /** Changes that were seen and not yet handed over. */
 
-import { encodeGoneDocument } from '../../../ports/gone-document.ts';
+import { encodeDeletedDocument } from '../../../ports/deleted-document.ts';
 import {
   comparePaths,
   emptyOutline,
@@ -38,7 +38,7 @@ export function putChange(body: Buffer): Change {
 }
 
 export function deleteChange(name: string, at: Instant): Change {
-  return { kind: recordKind.delete, path: pathOfName(name), at, createdAt: '', body: encodeGoneDocument(name, at) };
+  return { kind: recordKind.delete, path: pathOfName(name), at, createdAt: '', body: encodeDeletedDocument(name, at) };
 }
 
 export class PendingChanges {

@@ -1,6 +1,6 @@
 /** Reads named documents as of one instant, a few groups at a time, and hands them over in the order asked. */
 
-import { encodeGoneDocument } from '../../../ports/gone-document.ts';
+import { encodeDeletedDocument } from '../../../ports/deleted-document.ts';
 import { type ReadOptions, type RecordBatch, recordKind } from '../../../ports/index.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 import { minuteMs } from '../../../time/durations.ts';
@@ -49,7 +49,7 @@ export async function* fetchDocuments(
       for (const name of group.names) {
         const body = found.get(name);
         const kind = body === undefined ? recordKind.delete : recordKind.put;
-        const bytes = body ?? encodeGoneDocument(name, options.readTime);
+        const bytes = body ?? encodeDeletedDocument(name, options.readTime);
         if (builder.isFullFor(bytes.length)) yield builder.take()!;
         builder.append(kind, bytes, 0, bytes.length);
       }

@@ -6,7 +6,7 @@ import {
   startFirestoreSandbox,
 } from '../../../../sandbox/index.ts';
 import { encodeDocument, type JsonFields } from '../../../format/document-json.ts';
-import { encodeGoneDocument } from '../../../ports/gone-document.ts';
+import { encodeDeletedDocument } from '../../../ports/deleted-document.ts';
 import {
   comparePaths,
   emptyOutline,
@@ -72,7 +72,7 @@ export async function* batchesOf(
       const name = `${database}/documents/${record.path}`;
       const body =
         record.fields === undefined
-          ? encodeGoneDocument(name, '2026-01-01T00:00:00.000000000Z')
+          ? encodeDeletedDocument(name, '2026-01-01T00:00:00.000000000Z')
           : Buffer.from(encodeDocument({ name, fields: record.fields }));
       builder.append(record.fields === undefined ? recordKind.delete : recordKind.put, body, 0, body.length);
     }

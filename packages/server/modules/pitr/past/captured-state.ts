@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BackupReader, EngineError, noteGoingOn, noteWaiting } from '@holdfast/engine';
+import { type BackupReader, EngineError, noteResumed, noteWaiting } from '@holdfast/engine';
 import { secondMs } from '../../../platform/durations.ts';
 import { type BackupRow, type CapturedMark, type CapturedState, logIdOf } from '../../backups/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -97,7 +97,7 @@ async function endOfLog(
     }
     return undefined;
   } finally {
-    noteGoingOn();
+    noteResumed();
   }
 }
 

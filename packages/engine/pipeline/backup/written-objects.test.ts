@@ -5,8 +5,8 @@ import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import { manifestKey } from '../../format/object-keys.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
 import { EngineError } from '../../ports/errors.ts';
-import { leavingNothing } from './own-objects.ts';
 import { mergeChain } from './write-view.ts';
+import { withCleanupOnFailure } from './written-objects.ts';
 
 const people = Array.from({ length: 60 }, (_, index) =>
   testDocument(`people/p${index}`, { n: { integerValue: String(index) } }),
@@ -83,6 +83,6 @@ test('a merge for which there is no room leaves the chain, and nothing of its ow
   const before = await keysIn(harness.store);
   const { keys, codec } = harness;
   const made = { store: fullAt(harness.store, 'segments/', 3), keys, codec, backupId: 'bkp_2', segmentBytes: 300 };
-  await expect(leavingNothing(made, ({ store }) => mergeChain(chain, { ...made, store }))).rejects.toBe(noRoom);
+  await expect(withCleanupOnFailure(made, ({ store }) => mergeChain(chain, { ...made, store }))).rejects.toBe(noRoom);
   expect(await keysIn(harness.store)).toEqual(before);
 });

@@ -4,14 +4,14 @@ import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 const keysPerCall = 500;
 
 /**
- * Makes a backup. If that fails, what was stored so far is taken away again: without a manifest nobody finds it, and a disk
- * that is full would stay so.
+ * Makes a backup. If that fails, removes what it stored: without a manifest nobody would find it, and a full disk would
+ * stay full.
  */
-export async function leavingNothing<T>(
+export async function withCleanupOnFailure<T>(
   { store, backupId }: { readonly store: BlobStore; readonly backupId: string },
-  make: (own: OwnObjects) => Promise<T>,
+  make: (own: WrittenObjects) => Promise<T>,
 ): Promise<T> {
-  const own = new OwnObjects(store);
+  const own = new WrittenObjects(store);
   try {
     return await make(own);
   } catch (error) {
@@ -21,10 +21,10 @@ export async function leavingNothing<T>(
 }
 
 /**
- * Knows what one run puts into a store, so that it can take exactly that away again: what another run makes under the same id
- * lies beside it.
+ * Remembers what one run stored, so that exactly that can be removed. Another run may store objects under the same
+ * backup id.
  */
-export class OwnObjects {
+export class WrittenObjects {
   readonly store: BlobStore;
   readonly #keys: string[] = [];
 
@@ -42,12 +42,14 @@ export class OwnObjects {
     });
   }
 
-  /** The newest first, which is the manifest where there is one. */
+  /** Removes the newest first. The manifest, if there is one, is the newest. */
   async remove(): Promise<void> {
     await this.#delete(this.#keys.toReversed());
   }
 
-  /** Nothing where a manifest is there: its own, of which only the answer was lost, or that of another run. */
+  /**
+   * Removes nothing when a manifest exists: it may be that of another run, or its own, when only the answer was lost.
+   */
   async removeUnfinished(manifest: string): Promise<void> {
     if (this.#keys.includes(manifest) && (await this.store.head(manifest))) return;
     await this.#delete(this.#keys.filter((key) => key !== manifest));

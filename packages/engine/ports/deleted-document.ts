@@ -1,8 +1,8 @@
 import { type Instant, instantToParts } from './instant.ts';
 import { varintBytes, writeVarint } from './wire.ts';
 
-/** The body of a delete: a Document with a name and, as its update time, the moment it was seen gone. */
-export function encodeGoneDocument(name: string, goneAt: Instant): Buffer {
+/** The body of a delete: a Document with a name and, as its update time, the moment when it was seen to be deleted. */
+export function encodeDeletedDocument(name: string, goneAt: Instant): Buffer {
   const nameBytes = Buffer.byteLength(name);
   const time = encodeTimestamp(goneAt);
   const body = Buffer.allocUnsafe(2 + varintBytes(nameBytes) + nameBytes + 1 + time.length);
