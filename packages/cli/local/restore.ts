@@ -18,7 +18,7 @@ import {
   viewOfChain,
   type WriteGuard,
   wholeDatabase,
-  withAllBelow,
+  withDescendants,
   withinFile,
 } from '@holdfast/engine';
 import { type Command, Option } from 'commander';
@@ -107,7 +107,7 @@ async function chosenScope(view: View, options: RestoreOptions, signal: AbortSig
     includeSubcollections: options.below ? true : options.subcollections === false ? false : undefined,
   });
   if (scope.documents) {
-    const { documents = [] } = options.below ? await withAllBelow(view, scope.documents, { signal }) : scope;
+    const { documents = [] } = options.below ? await withDescendants(view, scope.documents, { signal }) : scope;
     return documentsScope(documents.filter((path) => !isLeftOut(path, asked)));
   }
   const covered = options.deleteExtra && view.body ? withinFile(scope, view.body) : scope;

@@ -3,11 +3,12 @@ import type { CaptureGap } from '../../ports/change-capture.ts';
 import { EngineError } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 
-/** What capture told is what the log keeps. */
+/** A gap as capture reported it. */
 export interface LogGap extends CaptureGap {
   /**
-   * Where it began before captured time was found that fills its beginning. What is told behind it is still the difference to what
-   * was there then, so for a base that was read since it begins there.
+   * Where the gap began before captured segments were found that fill its beginning. The changes after the gap are
+   * still relative to the state at that instant, so a base that was read later than this must treat the gap as
+   * beginning here.
    */
   readonly filledFrom?: Instant;
 }
@@ -21,7 +22,7 @@ export interface LogStretch {
   readonly gap: LogGap | null;
 }
 
-/** The nearest instants around one at which the state is exact: in between, quick versions may have been coalesced. */
+/** The nearest exact instants around an instant. Between them, quick successive versions may be missing. */
 export function marksAround(
   instant: Instant,
   { stretches }: LogCoverage,
@@ -43,7 +44,7 @@ export interface ReachableStretch {
   readonly through: Instant;
 }
 
-/** Where a log covers time, and where it does not: holes between stretches are gaps like those that were told. */
+/** Where a log covers time and where it does not. Holes between stretches are gaps too. */
 export interface LogCoverage {
   readonly stretches: readonly LogStretch[];
   readonly gaps: readonly LogGap[];
@@ -68,10 +69,14 @@ export function coverageOf(stretches: readonly LogStretch[]): LogCoverage {
 }
 
 /**
- * Whether the log leads on from a base that was read from one instant to another. What is told behind a gap is the difference
- * to what was there before it: of a base that was read inside one nobody knows what went until the gap's end.
+ * Whether the log can be applied to a base that was read between these two instants. Changes after a gap are relative
+ * to the state before the gap. For a base that was read inside a gap nobody knows what was deleted until the gap's end.
  */
-export function leadsOn(snapshotTime: Instant, { gaps }: LogCoverage, lastReadTime: Instant = snapshotTime): boolean {
+export function logContinuesFrom(
+  snapshotTime: Instant,
+  { gaps }: LogCoverage,
+  lastReadTime: Instant = snapshotTime,
+): boolean {
   return gaps.every((gap) => gap.through <= snapshotTime || (gap.filledFrom ?? gap.from) >= lastReadTime);
 }
 
@@ -84,13 +89,13 @@ export function reachableFrom(
   const reachable: ReachableStretch[] = [];
   const first = stretches[0]?.coveredFrom;
   const last = stretches.reduce((latest, { coveredThrough }) => later(coveredThrough, latest), snapshotTime);
-  if (first === undefined || first > snapshotTime || !leadsOn(snapshotTime, { stretches, gaps }, lastReadTime))
+  if (first === undefined || first > snapshotTime || !logContinuesFrom(snapshotTime, { stretches, gaps }, lastReadTime))
     return [{ from: snapshotTime, through: snapshotTime }];
   let from = snapshotTime;
   for (const gap of gaps) {
     if (gap.isBrief || gap.through <= snapshotTime || gap.from >= last) continue;
     if (gap.from >= from) reachable.push({ from, through: gap.from });
-    // Behind a gap whose deletions nobody saw, the state is unknown until the next backup.
+    // After a gap with unknown deletions, the state is unknown until the next backup.
     if (gap.deletionsUnknown) return reachable;
     from = later(gap.through, from);
   }
@@ -102,7 +107,7 @@ function later(left: Instant, right: Instant): Instant {
   return [left, right].sort()[1]!;
 }
 
-/** Refuses an instant that cannot be reached, and names the nearest ones that can. */
+/** Throws when an instant cannot be reached, and names the nearest instants that can. */
 export function assertReachable(
   instant: Instant,
   base: Pick<ManifestBody, 'snapshotTime' | 'ranges'>,

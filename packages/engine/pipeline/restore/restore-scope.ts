@@ -16,7 +16,7 @@ export interface AskedScope {
 /**
  * The one scope of a restore, for its puts, its deletes, its preview and its safety backup: what was asked, within what the
  * backup covers. VALIDATION_ERROR where more is asked than the backup can answer for. What lies below named documents is
- * found by `withAllBelow`.
+ * found by `withDescendants`.
  */
 export function restoreScope(backup: Scope, asked: AskedScope): Scope {
   if (backup.documents !== undefined && asked.deleteExtra)

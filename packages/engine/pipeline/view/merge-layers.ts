@@ -1,6 +1,6 @@
 import { comparePaths } from '../../ports/path-order.ts';
 import { type Layer, type LoadedSegment, loadSegments } from './layer.ts';
-import { firstNotBelow, type Selection, selects, selectsEverything } from './selection.ts';
+import { lowerBound, type Selection, selects, selectsEverything } from './selection.ts';
 
 /** Neighbouring entries [from, to) of one segment, all of them the newest of their paths and selected. */
 export interface Run {
@@ -48,8 +48,7 @@ export async function* mergeLayers(
           await advanceTo(rival, rival.position + 1);
       }
       const bound = firstPathOf(cursors, winner);
-      const to =
-        bound === undefined ? segment.entries.count : firstNotBelow(segment.entries.paths, position + 1, bound);
+      const to = bound === undefined ? segment.entries.count : lowerBound(segment.entries.paths, position + 1, bound);
       yield* chosen(segment, position, to, selection, options.includeDeletes);
       if (options.goesOn?.(segment.entries.paths[to - 1]!) === false) return;
       await advanceTo(winner, to);

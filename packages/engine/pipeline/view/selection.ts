@@ -19,7 +19,7 @@ export const wholeView: Selection = {};
 export function selects(selection: Selection, path: string): boolean {
   const { scope, range, idPrefix, after, trees } = selection;
   if (after !== undefined && comparePaths(path, after) <= 0) return false;
-  if (trees !== undefined && !treesAround(trees, path).next().value) return false;
+  if (trees !== undefined && !treesContaining(trees, path).next().value) return false;
   if (range !== undefined && !rangeContains(range, path)) return false;
   if (idPrefix !== undefined && !path.startsWith(idPrefix, path.lastIndexOf('/') + 1)) return false;
   return scope === undefined || scopeContains(scope, path);
@@ -49,29 +49,29 @@ export function mayHold(selection: Selection, firstPath: string, lastPath: strin
   );
 }
 
-/** A tree stands together: it begins between the two paths, or the first of them is in it. */
+/** The documents of a tree are neighbours: the tree begins between the two paths, or contains the first of them. */
 function mayHoldOf(trees: readonly string[], firstPath: string, lastPath: string): boolean {
-  return isAnyBetween(trees, firstPath, lastPath) || !treesAround(trees, firstPath).next().done;
+  return isAnyBetween(trees, firstPath, lastPath) || !treesContaining(trees, firstPath).next().done;
 }
 
-/** Of very many paths, which ascend, only a few are looked at: this is asked of every segment of a backup. */
+/** Binary search, because this is asked for every segment of a backup. */
 function isAnyBetween(paths: readonly string[], firstPath: string, lastPath: string): boolean {
-  const next = paths[firstNotBelow(paths, 0, firstPath)];
+  const next = paths[lowerBound(paths, 0, firstPath)];
   return next !== undefined && comparePaths(next, lastPath) <= 0;
 }
 
-/** Those of the ascending trees that hold a path, the outermost first. */
-export function* treesAround(trees: readonly string[], path: string): Generator<string, undefined> {
+/** The trees, given in ascending order, that contain a path; the outermost first. */
+export function* treesContaining(trees: readonly string[], path: string): Generator<string, undefined> {
   for (let end = path.indexOf('/'); end >= 0; ) {
     const below = path.indexOf('/', end + 1);
     const document = below < 0 ? path : path.slice(0, below);
-    if (trees[firstNotBelow(trees, 0, document)] === document) yield document;
+    if (trees[lowerBound(trees, 0, document)] === document) yield document;
     end = below < 0 ? -1 : path.indexOf('/', below + 1);
   }
 }
 
 /** Index of the first path that is not below `bound`, at or behind `from`. */
-export function firstNotBelow(paths: readonly string[], from: number, bound: string): number {
+export function lowerBound(paths: readonly string[], from: number, bound: string): number {
   let low = from;
   let high = paths.length;
   while (low < high) {
@@ -83,8 +83,8 @@ export function firstNotBelow(paths: readonly string[], from: number, bound: str
 }
 
 /**
- * Everything of a collection, its subcollections too, lies in one stretch of the order. It begins with the collection itself,
- * which is before all that is in it; with a slash behind it, it would stand behind the numeric ids.
+ * A collection with all its subcollections is one stretch of the order. It begins at the collection's own path, which
+ * sorts before everything in it. With a slash at the end it would sort after the numeric ids.
  */
 function collectionRange(collection: string): PathRange {
   return { start: collection, end: `${collection}\0` };
@@ -96,7 +96,10 @@ function coarseRanges({ scope, range, idPrefix }: Selection): readonly PathRange
   return range === undefined ? ranges : ranges.filter((stretch) => rangesMeet(stretch, range));
 }
 
-/** Without subcollections an id prefix narrows the stretch; numeric ids sort apart and are left to the fine check. */
+/**
+ * Without subcollections an id prefix narrows the stretch. Numeric ids sort differently and are left to the exact
+ * check.
+ */
 function idRange(collection: string, scope: Scope, idPrefix: string | undefined): PathRange {
   const whole = collectionRange(collectionAbovePattern(collection));
   if (

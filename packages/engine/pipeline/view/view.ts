@@ -6,7 +6,7 @@ import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import { type Layer, loadSegment } from './layer.ts';
 import { mergeLayers, type Run } from './merge-layers.ts';
-import { firstNotBelow, type Selection, selectsEverything, wholeView } from './selection.ts';
+import { lowerBound, type Selection, selectsEverything, wholeView } from './selection.ts';
 
 /** One line of a listing. */
 export interface ViewEntry {
@@ -103,7 +103,7 @@ export class View {
     for (const layer of this.layers.toReversed()) {
       for await (const descriptor of layer.descriptors({ range: { start: path, end: `${path}/` } })) {
         const { entries } = await loadSegment(layer, descriptor, true, signal);
-        const index = firstNotBelow(entries.paths, 0, path);
+        const index = lowerBound(entries.paths, 0, path);
         if (entries.paths[index] !== path) continue;
         const updateTime = instantFromParts(entries.updateSeconds[index]!, entries.updateNanos[index]!);
         return { isDeleted: entries.isDelete[index] === 1, updateTime };
@@ -117,7 +117,7 @@ export class View {
     for (const layer of this.layers.toReversed()) {
       for await (const descriptor of layer.descriptors({ range: { start: path, end: `${path}/` } })) {
         const { entries, data } = await loadSegment(layer, descriptor, false, signal);
-        const index = firstNotBelow(entries.paths, 0, path);
+        const index = lowerBound(entries.paths, 0, path);
         if (entries.paths[index] !== path) continue;
         if (entries.isDelete[index] === 1) return undefined;
         return data!.slice(entries.offsets[index]! + recordHeaderBytes, entries.offsets[index + 1]);

@@ -3,7 +3,7 @@
 import type { SourceUsage } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
 import { RateLimiter } from './rate-limiter.ts';
-import { RestOffer } from './rest-offer.ts';
+import { RestSupport } from './rest-support.ts';
 import { Retrier, type RetryOptions, retryDefaults } from './retry.ts';
 import type { GrpcChannel } from './transport/channel.ts';
 import { GrpcError } from './transport/status.ts';
@@ -36,7 +36,7 @@ export class FirestoreClient {
   readonly retry: RetryOptions;
   readonly usage: { -readonly [Key in keyof SourceUsage]: SourceUsage[Key] };
   readonly readRate: RateLimiter | undefined;
-  readonly rest: RestOffer;
+  readonly rest: RestSupport;
 
   constructor(options: ClientOptions) {
     this.channel = options.channel;
@@ -45,7 +45,7 @@ export class FirestoreClient {
     this.retry = { ...retryDefaults, ...options.retry };
     this.usage = { documentsRead: 0, bytesReceived: 0, documentsWritten: 0, documentsDeleted: 0 };
     this.readRate = options.readRateLimit === undefined ? undefined : new RateLimiter(options.readRateLimit);
-    this.rest = new RestOffer(options.restAnswerTimeoutMs);
+    this.rest = new RestSupport(options.restAnswerTimeoutMs);
   }
 
   name(path: string): string {

@@ -41,8 +41,8 @@ export function accountsFailure(error: unknown): unknown {
   return translate(error, sourceCodes, roles.accounts);
 }
 
-/** What a read says that failed for another reason than its age. */
-export function sourceFailureOfYoungRead(error: unknown): unknown {
+/** For a read that failed although its read time can be reached. */
+export function sourceFailureNotOfAge(error: unknown): unknown {
   if (!(error instanceof GrpcError)) return error;
   const code = sourceCodes[error.code] ?? 'SOURCE_UNAVAILABLE';
   return new EngineError(code, messageOf(error), { details: { grpcCode: grpcCodeName(error.code) }, cause: error });

@@ -3,7 +3,7 @@
 import { EngineError, type Instant, instantToParts, type ReadOptions, toWholeMinute } from '../../ports/index.ts';
 import type { FirestoreClient } from './client.ts';
 import { databaseInfo, snapshotTime } from './database-info.ts';
-import { sourceFailure, sourceFailureOfYoungRead } from './failures.ts';
+import { sourceFailure, sourceFailureNotOfAge } from './failures.ts';
 import { GrpcError, grpcCode, grpcCodeName } from './transport/status.ts';
 
 const hourSeconds = 3600;
@@ -20,7 +20,7 @@ export async function readFailure(client: FirestoreClient, error: unknown, optio
   if (!(error instanceof GrpcError) || !codesAboutTime.includes(error.code)) return sourceFailure(error);
   const isLost = await isOutOfReach(client, options).catch(() => undefined);
   if (isLost === undefined) return sourceFailure(error);
-  if (!isLost) return sourceFailureOfYoungRead(error);
+  if (!isLost) return sourceFailureNotOfAge(error);
   const details = { grpcCode: grpcCodeName(error.code), readTime: options.readTime };
   return new EngineError('SNAPSHOT_TOO_OLD', error.message, { details, cause: error });
 }

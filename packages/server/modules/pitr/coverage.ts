@@ -3,7 +3,7 @@ import {
   instantFromDate,
   type LogCoverage,
   type LogGap,
-  leadsOn,
+  logContinuesFrom,
   type ManifestBody,
   type ReachableStretch,
   reachableFrom,
@@ -140,7 +140,7 @@ export function lastReachable(instant: string, { bases, log }: Coverage): string
 export function isUnbroken(body: ManifestBody, through: string, { gaps, log }: Coverage): boolean {
   const from = body.snapshotTime;
   const isCovered = log.stretches.some((one) => one.coveredFrom <= from && through <= one.coveredThrough);
-  if (!isCovered || !leadsOn(from, log, readThrough(body))) return false;
+  if (!isCovered || !logContinuesFrom(from, log, readThrough(body))) return false;
   return gaps.every((gap) => gap.isQuiet || gap.through <= from || gap.from >= through);
 }
 

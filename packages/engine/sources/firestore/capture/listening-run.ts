@@ -11,8 +11,8 @@ import { type Change, inCommitOrder, piecesOf } from './changes.ts';
 import { changesOf, differenceOfGroup } from './group-scan.ts';
 import type { NewGroup } from './groups.ts';
 import { CatchUpNeeded, Listening, needsCatchUp } from './listening.ts';
-import { type NewGroupPast, pastOfNewGroups } from './new-group-past.ts';
-import { changesKeptBack, type ResumedGroup } from './resume-check.ts';
+import { historyOfNewGroups, type NewGroupHistory } from './new-group-history.ts';
+import { findWithheldChanges, type ResumedGroup } from './resume-check.ts';
 
 /** So many full batches may wait for a snapshot; a scan copes better with more than that. */
 const pendingFactor = 16;
@@ -228,7 +228,7 @@ export class ListeningRun {
     if (await this.#proveGroups(through)) return;
     const resumeToken = this.#listening.snapshotTime === through ? this.#listening.resumeToken : undefined;
     let gap = this.#gapOfInterruption(changes, through) ?? this.#gapOfNewGroups(through);
-    const past = await this.#pastOfNewGroups(changes, through, gap !== undefined);
+    const past = await this.#historyOfNewGroups(changes, through, gap !== undefined);
     const marks = [...past.marks, through];
     changes = inCommitOrder([...changes, ...past.changes]);
     pending.dropThrough(through);
@@ -251,13 +251,13 @@ export class ListeningRun {
   }
 
   /** What was kept back was found as of `through`: behind an interruption no instant before it is exact. */
-  async #pastOfNewGroups(heard: readonly Change[], through: Instant, isGap: boolean): Promise<NewGroupPast> {
+  async #historyOfNewGroups(heard: readonly Change[], through: Instant, isGap: boolean): Promise<NewGroupHistory> {
     const { source, covered } = this.#parts;
     const marks = this.#listening.takeMarks(through).filter((mark) => mark > covered.through && mark < through);
     if (isGap) return { changes: [], marks: [] };
     if (this.#newGroups.size === 0) return { changes: [], marks };
     const request = { groups: this.#newGroups, marks, heard, reads: this.#reads(through) };
-    return await pastOfNewGroups(source.client, request);
+    return await historyOfNewGroups(source.client, request);
   }
 
   /** New collections are looked for with every change, and ever more rarely while nothing changes: each look is a read. */
@@ -279,7 +279,7 @@ export class ListeningRun {
     const heard = this.#listening.pending.peekThrough(through);
     const unchecked = this.#unchecked;
     const kept = await mapLimited(unchecked, countsAtOnce, (resumed) =>
-      changesKeptBack(resumed, {
+      findWithheldChanges(resumed, {
         client: source.client,
         heard: heard.filter(({ at }) => at > resumed.since),
         names: this.#listening.takeNamesOf(resumed.group),

@@ -1,8 +1,8 @@
 /**
- * After a resume a server need not tell what was deleted meanwhile. The database's own counts before and after say
- * whether something was kept back: a group's count must follow from what was heard of it. Where it does not, the missing
- * deletions are looked for, from cheap to dear: by asking for documents that came anew, by the server's bloom filter, by
- * the names of the group.
+ * After a resume a server need not tell what was deleted in between. So the database's own counts, before and after,
+ * are compared with what was heard: a group's count must follow from it. If it does not, the missing deletions are
+ * searched, from cheap to expensive: by asking for documents that were recreated, by the server's bloom filter, by the
+ * names of the group.
  */
 
 import { type Instant, type ReadOptions, type RecordBatch, recordKind } from '../../../ports/index.ts';
@@ -30,14 +30,14 @@ export interface ResumeCheck {
   readonly heard: readonly Change[];
   readonly names: BloomFilter | undefined;
   readonly known: ((at: Instant) => AsyncIterable<RecordBatch>) | undefined;
-  /** The end of what was handed over: what `known` knows. */
+  /** The end of what was handed over, which is the time `known` is about. */
   readonly covered: Instant;
   readonly isInScope: (path: string) => boolean;
   readonly reads: ReadOptions;
 }
 
-/** The changes of a group that were kept back; none when its count follows from what was heard. */
-export async function changesKeptBack(resumed: ResumedGroup, check: ResumeCheck): Promise<Change[]> {
+/** The changes of a group that the server did not tell; none when the group's count follows from what was heard. */
+export async function findWithheldChanges(resumed: ResumedGroup, check: ResumeCheck): Promise<Change[]> {
   const { client, reads, heard } = check;
   const last = new Map<string, Change>();
   for (const change of heard) if (groupOf(change.path) === resumed.group) last.set(change.path, change);
@@ -54,9 +54,9 @@ function expectedCount(before: number, last: ReadonlyMap<string, Change>, existe
 }
 
 /**
- * Which of the documents heard of existed at `since`. A put tells by its time of creation, unless it was deleted and made
- * again, which is asked for only when the count does not fit. A delete may be of a document that came and went.
- * Undefined: too many to ask for.
+ * Which of these documents existed at `since`. A put shows it by its creation time, unless the document was deleted and
+ * created again; that is asked only when the count does not fit. A delete may be about a document that was created
+ * after `since`. Undefined: too many to ask about.
  */
 async function existedAmong(
   last: ReadonlyMap<string, Change>,

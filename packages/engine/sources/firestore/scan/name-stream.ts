@@ -44,7 +44,7 @@ export class NameStream {
         if (failure !== undefined) throw failure;
       }
       reader.end();
-      rest.prove();
+      rest.confirm();
     } finally {
       usage.bytesReceived += call.bytesReceived;
     }
@@ -61,7 +61,7 @@ export class NameStream {
     builder.append(recordKind.put, this.#encoder.bytes, 0, length);
     this.documents += 1;
     this.#client.usage.documentsRead += 1;
-    this.#client.rest.prove();
+    this.#client.rest.confirm();
   }
 }
 

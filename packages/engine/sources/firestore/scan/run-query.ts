@@ -54,7 +54,7 @@ export async function* runQuery(
     if (failure !== undefined) {
       const isFruitless = stream instanceof NameStream && stream.wasSent && stream.documents === 0 && !signal?.aborted;
       if (isFruitless) fruitlessInARow += 1;
-      if (!isFruitless || client.rest.survives(failure, fruitlessInARow)) await retrier.afterFailure(failure);
+      if (!isFruitless || client.rest.mayTryAgain(failure, fruitlessInARow)) await retrier.afterFailure(failure);
     } else if (limit === undefined || stream.documents < limit) {
       if (!isRest) return;
       isEndToBeConfirmed = true;

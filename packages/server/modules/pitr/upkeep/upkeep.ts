@@ -1,4 +1,4 @@
-import { isEngineError, leadsOn } from '@holdfast/engine';
+import { isEngineError, logContinuesFrom } from '@holdfast/engine';
 import { byOrganization } from '../../../platform/by-organization.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
@@ -198,7 +198,7 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   // One of our own: others go when their schedules want it, and would take the time behind them along.
   const kept = coverage.bases.findLast(
     ({ snapshotTime, exactFrom, trigger, isSound }) =>
-      isSound && exactFrom <= cut && trigger === 'pitr' && leadsOn(snapshotTime, coverage.log, exactFrom),
+      isSound && exactFrom <= cut && trigger === 'pitr' && logContinuesFrom(snapshotTime, coverage.log, exactFrom),
   );
   if (!kept) return;
   // Nothing goes before what stands in its place was opened.

@@ -1,4 +1,4 @@
-import { documentsScope, isEngineError, restoreScope, type Scope, withAllBelow, withinFile } from '@holdfast/engine';
+import { documentsScope, isEngineError, restoreScope, type Scope, withDescendants, withinFile } from '@holdfast/engine';
 import { invalid, Problem } from '../../../platform/problem.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
@@ -41,5 +41,5 @@ export async function scopeOfRestore(
   if (row.items) return scope;
   const { documents, ...others } = askedScope(scope, row);
   if (documents === undefined) return row.deleteExtra && view.body ? equalised(others, view.body) : others;
-  return row.takesBelow ? withAllBelow(view, documents, { signal }).catch(asProblem) : documentsScope(documents);
+  return row.takesBelow ? withDescendants(view, documents, { signal }).catch(asProblem) : documentsScope(documents);
 }

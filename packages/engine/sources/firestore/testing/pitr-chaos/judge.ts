@@ -6,7 +6,7 @@ import {
   assertReachable,
   coverageOf,
   type LogCoverage,
-  leadsOn,
+  logContinuesFrom,
   marksAround,
 } from '../../../../pipeline/log/log-coverage.ts';
 import { reconcile } from '../../../../pipeline/log/reconcile.ts';
@@ -77,7 +77,7 @@ export class Judge {
       if (compared % 50 === 0) log(`${compared} instants, ${this.#wrong.length} wrong`);
     }
     const marks = this.#coverage.stretches.flatMap((stretch) => stretch.marks);
-    const firm = marks.filter((mark) => mark > from && leadsOn(mark, this.#coverage));
+    const firm = marks.filter((mark) => mark > from && logContinuesFrom(mark, this.#coverage));
     for (let count = 0; count < basesAtMarks && firm.length > 0; count += 1) await this.#leadOn(random.pick(firm));
     let lost = 0;
     for (let count = 0; count < losses; count += 1) lost += await this.#plantLoss(random.pick(this.#captured.keys));

@@ -5,7 +5,7 @@ import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
 import { documentsScope } from '../../ports/document-source.ts';
 import { createMemoryStore } from '../../stores/memory/memory-store.ts';
-import { withAllBelow } from './all-below.ts';
+import { withDescendants } from './with-descendants.ts';
 
 /** A store that counts what is read of it. */
 function countingStore(): { store: BlobStore; reads: string[] } {
@@ -34,7 +34,7 @@ test('what lies below very many documents is found with one look into each segme
   const { segments } = (await harness.chain(backupId))[0]!.body;
   reads.length = 0;
   const named = [...ids.toReversed(), 'users/1007/orders/1', 'users/nobody'];
-  const scope = await withAllBelow(view, named);
+  const scope = await withDescendants(view, named);
   expect(scope).toEqual(documentsScope([...ids, ...ids.map((id) => `${id}/orders/1`), 'users/nobody']));
   expect(new Set(reads).size).toBe(reads.length);
   expect(reads.length).toBeLessThan(segments.length * 0.75);

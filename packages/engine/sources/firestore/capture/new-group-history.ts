@@ -1,6 +1,7 @@
 /**
- * What a collection group held while nobody followed it yet. Listening to it tells its documents as they are by then; what
- * came and went, and earlier versions, are read from the database as of the marks of that time, as far as it is little.
+ * What a new collection group held before capture began to listen to it. Listening tells only the current documents.
+ * Earlier versions, and documents that are gone again, are read from the database as of the marks of that time, as long
+ * as they are few.
  */
 
 import { type Instant, type ReadOptions, recordKind, thinnedInstants } from '../../../ports/index.ts';
@@ -9,18 +10,18 @@ import { countGroup } from '../scan/count.ts';
 import { type Change, deleteChange } from './changes.ts';
 import { changesOf, groupOf, type NameAndTime, namesOfGroup } from './group-scan.ts';
 
-/** Of the marks of a stretch, about one for every second of its usual ten. */
+/** Marks read per stretch: a stretch usually takes ten seconds, so this is about one per second. */
 const marksMax = 10;
-/** Names that are read for one stretch, of all its new groups. */
+/** Names read for one stretch, for all its new groups together. */
 const namesMax = 2_000;
 
-export interface NewGroupPast {
+export interface NewGroupHistory {
   readonly changes: Change[];
   /** The marks at which the new groups are known too, ascending. */
   readonly marks: Instant[];
 }
 
-export interface NewGroupPastRequest {
+export interface NewGroupHistoryRequest {
   readonly groups: ReadonlySet<string>;
   /** Ascending, all of them before `reads.readTime`; the groups were empty before the first. */
   readonly marks: readonly Instant[];
@@ -30,7 +31,10 @@ export interface NewGroupPastRequest {
   readonly reads: ReadOptions;
 }
 
-export async function pastOfNewGroups(client: FirestoreClient, request: NewGroupPastRequest): Promise<NewGroupPast> {
+export async function historyOfNewGroups(
+  client: FirestoreClient,
+  request: NewGroupHistoryRequest,
+): Promise<NewGroupHistory> {
   const { groups, heard, reads } = request;
   const own = heard.filter(({ path }) => groups.has(groupOf(path)));
   const told = new Set(own.map(versionKey));

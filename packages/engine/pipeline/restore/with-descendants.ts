@@ -1,16 +1,16 @@
 import { documentsScope, type Scope } from '../../ports/document-source.ts';
 import { EngineError } from '../../ports/errors.ts';
-import { treesAround } from '../view/selection.ts';
+import { treesContaining } from '../view/selection.ts';
 import type { View } from '../view/view.ts';
 
-/** They are named one by one from then on; collections are the way for more. */
+/** The scope names each document, so there is a limit. For more, name collections. */
 const documentsMax = 10_000;
 
 /**
- * The documents, and whatever the view holds below them, read in one pass. One of which it holds nothing stays named, so that
- * it is missed.
+ * The documents and everything the view holds below them, found in one pass. A document with nothing in the view stays
+ * in the scope, so that it is reported as missing.
  */
-export async function withAllBelow(
+export async function withDescendants(
   view: View,
   documents: readonly string[],
   options: { readonly signal?: AbortSignal } = {},
@@ -20,7 +20,7 @@ export async function withAllBelow(
   const found: string[] = [];
   for await (const page of view.entries({ trees }, options))
     for (const { path } of page) {
-      const around = [...treesAround(trees, path)];
+      const around = [...treesContaining(trees, path)];
       for (const document of around) missing.delete(document);
       if (found.push(path) > documentsMax) throw tooMany(around[0]!);
     }
