@@ -3,13 +3,13 @@ import { EngineError } from '../ports/errors.ts';
 import { deriveKey, ivBytes, keyBytes, tagBytes } from './derive.ts';
 import type { Secret } from './key-ring.ts';
 
-/** One key of an organization, as it lies beside its backups, sealed under the service's master key. */
+/** One key of an organization, as it is stored beside its backups, sealed under the service's master key. */
 export interface KeptKey {
   readonly keyId: string;
   readonly kind: 'service' | 'passphrase' | 'key';
   /** 32 bytes in base64. */
   readonly key: string;
-  /** How a passphrase gave it. */
+  /** How it was derived from a passphrase; null when it was not. */
   readonly derivation: { readonly salt: string; readonly iterations: number } | null;
   readonly passphrase: string | null;
   readonly createdAt: string;
@@ -22,17 +22,20 @@ export interface KeyCopy {
 
 const magic = Buffer.from('HFKC\u0001\0\0\0', 'latin1');
 const saltBytes = 16;
-/** Far above any organization's; a larger object is not one of ours. */
+/** Far more than any organization needs; a larger object is not one of ours. */
 export const keyCopyBytesMax = 4 * 1024 * 1024;
 
-/** The key that seals key copies: derived, so that the master key itself never leaves its keeper. */
+/** The key that seals key copies. It is derived, so that the master key itself is never handed out. */
 export function copyKeyOf(masterKey: Uint8Array): Uint8Array {
   if (masterKey.length !== keyBytes)
     throw new EngineError('VALIDATION_ERROR', `A master key has ${keyBytes} bytes, this one has ${masterKey.length}.`);
   return new Uint8Array(createHmac('sha256', masterKey).update('holdfast derive key copies').digest());
 }
 
-/** The same keys under the same master key have the same name, so that nobody has to open a copy to see if it is current. */
+/**
+ * The same keys under the same master key give the same name, so that nobody has to open a copy to see whether it is
+ * current.
+ */
 export function keyCopyName(copyKey: Uint8Array, copy: KeyCopy): string {
   const facts = copy.keys.map(({ keyId, key, passphrase }) => [keyId, key, passphrase !== null]);
   const text = JSON.stringify([copy.organizationId, ...facts.toSorted()]);
@@ -71,7 +74,7 @@ export function openKeyCopy(
   return undefined;
 }
 
-/** What opens backups with these keys, the passphrases last: each salt of theirs costs a derivation. */
+/** The secrets of these keys, passphrases last: each of their salts costs a derivation. */
 export function secretsOf(keys: readonly KeptKey[]): Secret[] {
   const derived = keys.map(({ key, derivation }): Secret => {
     const bytes = new Uint8Array(Buffer.from(key, 'base64'));

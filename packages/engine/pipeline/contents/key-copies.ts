@@ -12,7 +12,7 @@ import { keyCopyKey, keyCopyPrefix, keysPrefix, manifestKey, ownerOfKeyCopy } fr
 import type { BlobStore, CallOptions, Removal } from '../../ports/blob-store.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
 
-/** A bucket that holds more than this is not looked through further. */
+/** Reading stops after this many copies. */
 const copiesMax = 10_000;
 
 export interface FoundKeyCopy extends KeyCopy {
@@ -22,11 +22,11 @@ export interface FoundKeyCopy extends KeyCopy {
 
 export interface FoundKeys {
   readonly copies: readonly FoundKeyCopy[];
-  /** Copies that lie there and that no master key at hand opens. */
+  /** Copies that no master key at hand opens. */
   readonly unopened: number;
 }
 
-/** The keys that lie beside the backups of a store, of one organization or of all, as far as they open. */
+/** Reads the key copies in a store, of one organization or of all, as far as they open. */
 export async function readKeyCopies(
   store: BlobStore,
   copyKeys: readonly Uint8Array[],
@@ -40,7 +40,7 @@ export async function readKeyCopies(
     if (organizationId === undefined || size > keyCopyBytesMax) continue;
     if (++seen > copiesMax) break;
     const bytes = await store.get(key, { ...options, bytesMax: keyCopyBytesMax }).catch((error: unknown) => {
-      // Replaced by a newer one since it was listed.
+      // A newer copy has replaced it since the listing.
       if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
       throw error;
     });
@@ -52,13 +52,13 @@ export async function readKeyCopies(
   return { copies, unopened };
 }
 
-/** Where these keys lie under this master key. */
+/** The object key of these keys under this master key. */
 export function placeOfKeyCopy(copyKey: Uint8Array, copy: KeyCopy): string {
   return keyCopyKey(copy.organizationId, keyCopyName(copyKey, copy));
 }
 
-/** Puts the keys beside the backups and reads them back. Says whether they were there already. */
-export async function keepKeyCopy(
+/** Stores the keys beside the backups and reads them back. Says whether they were there already. */
+export async function putKeyCopy(
   store: BlobStore,
   copyKey: Uint8Array,
   copy: KeyCopy,
@@ -73,7 +73,7 @@ export async function keepKeyCopy(
   return { key, wasThere: false };
 }
 
-/** Removes every copy of an organization's keys, all versions of it. What is not named as ours are is left alone. */
+/** Removes every copy of an organization's keys, with all versions. Objects with other names are left alone. */
 export async function removeKeyCopies(
   store: BlobStore,
   organizationId: string,
@@ -86,8 +86,9 @@ export async function removeKeyCopies(
 }
 
 /**
- * The first of these backups that lies in the store and that the keys of another organization beside it do not open, while those
- * of this one do or might: without them, the store and the master key would no longer be enough. In doubt they are needed.
+ * Finds the first of these backups in the store that the copies of its own organization's keys do not open, but that
+ * this organization's keys open or might open. Without them, the store and the master key would no longer be enough. In
+ * doubt they are needed.
  */
 export async function firstBackupThatNeeds(
   store: BlobStore,

@@ -18,7 +18,7 @@ import {
   runRangeJob,
   verifyBackupJob,
 } from './jobs.ts';
-import { copyKeys, keyCopyJob } from './keys/key-copies.ts';
+import { keyCopyJob, runKeyCopy } from './keys/key-copies.ts';
 import { rewrapManifest } from './keys/rewrap-manifest.job.ts';
 import { answerBackup, backupHandlers } from './routes.ts';
 import { runFinish } from './run/finish-backup.job.ts';
@@ -49,15 +49,15 @@ export type { BackupsContext, CapturedMark, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';
 export { backupJobs } from './jobs.ts';
-export { createBackupKeys, openedBy, rewrapBackups, rewrapManifestsIn, ringOf, secretOf } from './keys/backup-keys.ts';
+export { createBackupKeys, rewrapBackups, rewrapManifestsIn, ringOf, secretOf, tryUnwrap } from './keys/backup-keys.ts';
 export {
   enqueueKeyCopy,
   type KeyCopiesReport,
-  keepKeysBeside,
   keyCopyJob,
   removeKeysFrom,
   renewKeyCopies,
   renewKeysEverywhere,
+  storeKeysBeside,
 } from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
@@ -134,7 +134,7 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(runRangeJob, atOnce, (job) => runRangeWork(context, job)),
       worker(finishBackupJob, 2, (job) => runFinish(context, job)),
       aside(removeObjectsJob, sideWorkAtOnce, (job) => removeObjects(context, unknown, job)),
-      aside(keyCopyJob, sideWorkAtOnce, (job) => copyKeys(context, job)),
+      aside(keyCopyJob, sideWorkAtOnce, (job) => runKeyCopy(context, job)),
       aside(purgeObjectsJob, 2, (job) => purgeObjects(context, job)),
       worker(verifyBackupJob, readersAtOnce, (job) => runVerification(context, job)),
       worker(mergeBackupJob, readersAtOnce, (job) => runMerge(context, job)),

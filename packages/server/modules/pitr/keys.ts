@@ -1,5 +1,5 @@
 import { KeyRing } from '@holdfast/engine';
-import { openedBy, ringOf, secretOf } from '../backups/index.ts';
+import { ringOf, secretOf, tryUnwrap } from '../backups/index.ts';
 import type { Rewrap } from '../organizations/index.ts';
 import { pitrStore } from './pitr-store.ts';
 
@@ -12,7 +12,7 @@ export const rewrapLogs: Rewrap = async (transaction, organizationId, keys) => {
     if (keyId === keys.wrapWith.keyId) continue;
     const dataKey =
       keyId === ''
-        ? await openedBy(anyKey, logId, envelope)
+        ? await tryUnwrap(anyKey, logId, envelope)
         : await new KeyRing([secretOf(keys.open(keyId))]).unwrap(logId, envelope);
     if (dataKey === undefined) continue;
     const wrapped = await wrapping.wrap(logId, dataKey);

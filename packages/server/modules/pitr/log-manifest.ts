@@ -1,6 +1,6 @@
 import { isEngineError, logManifestKey, wholeDatabase, writeLogManifest } from '@holdfast/engine';
 import { byOrganization } from '../../platform/by-organization.ts';
-import { keepKeysBeside } from '../backups/index.ts';
+import { storeKeysBeside } from '../backups/index.ts';
 import type { PitrContext } from './context.ts';
 import { type OpenedLog, openLog } from './log-access.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
@@ -21,7 +21,7 @@ export async function writeManifestOnce(
   let current: LogRow | undefined = row;
   while (current && !current.manifestWritten) {
     signal.throwIfAborted();
-    await keepKeysBeside(context.backups, organizationId, [{ store: log.store, storageDestinationId }], signal);
+    await storeKeysBeside(context.backups, organizationId, [{ store: log.store, storageDestinationId }], signal);
     await writeLogManifest({
       store: log.store,
       logId: row.logId,

@@ -9,19 +9,24 @@ import type { BackupKeys, BackupsContext } from '../context.ts';
 import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
 import { copyStore } from '../storage/copy-store.ts';
 
-/** An organization's key as the backup format wraps with it: a passphrase stays one, so that the customer alone can open the backup. */
+/**
+ * An organization's key as a secret of the backup format. A passphrase stays a passphrase, so that the customer can
+ * open the backup with it alone.
+ */
 export function secretOf({ key, derivation }: OrganizationKey): Secret {
   return derivation ? { derived: key, salt: derivation.salt, iterations: derivation.iterations } : { key };
 }
 
-/** Everything that these keys open: backups of another service have salts of their own, which only the passphrase itself fits. */
+/**
+ * All secrets of these keys. Backups of another service have their own salts, which only the passphrase itself fits.
+ */
 export function ringOf(keys: readonly OrganizationKey[]): KeyRing {
   const passphrases = keys.flatMap(({ passphrase }): Secret[] => (passphrase === null ? [] : [{ passphrase }]));
   return new KeyRing([...keys.map(secretOf), ...passphrases]);
 }
 
-/** Undefined where it does not fit. */
-export async function openedBy(ring: KeyRing, ownerId: string, envelope: unknown): Promise<Uint8Array | undefined> {
+/** The data key; undefined when the ring does not open the envelope. */
+export async function tryUnwrap(ring: KeyRing, ownerId: string, envelope: unknown): Promise<Uint8Array | undefined> {
   try {
     return await ring.unwrap(ownerId, envelope);
   } catch (error) {
@@ -42,15 +47,15 @@ export function createBackupKeys(organizationKeys: OrganizationKeys, isTaken: Ba
     isTaken,
     keyOf: async (transaction, organizationId, ownerId, envelope) => {
       for (const key of await organizationKeys.available(transaction, organizationId))
-        if (await openedBy(new KeyRing([secretOf(key)]), ownerId, envelope)) return key.keyId;
+        if (await tryUnwrap(new KeyRing([secretOf(key)]), ownerId, envelope)) return key.keyId;
       return undefined;
     },
   };
 }
 
 /**
- * The organization's keys, and behind them the envelopes in the catalogue: right after a rotation or a move the manifest
- * in the bucket still has its former envelope, while the row has the new one.
+ * The organization's keys, with the envelopes of the catalogue as a fallback: right after a rotation or a move the
+ * manifest in the bucket still has its former envelope, while the row has the new one.
  */
 export class BackupKeyRing extends KeyRing {
   readonly #ring: KeyRing;
@@ -71,7 +76,7 @@ export class BackupKeyRing extends KeyRing {
     );
   }
 
-  /** With the key that is in use in this transaction. */
+  /** With the keys as this transaction sees them. */
   static async loadIn(
     { platform: { database }, keys }: Pick<BackupsContext, 'platform' | 'keys'>,
     transaction: Transaction,
@@ -94,7 +99,7 @@ export class BackupKeyRing extends KeyRing {
     try {
       return await this.#ring.unwrap(ownerId, given);
     } catch (error) {
-      // A key that is no longer written as one is as little use as one that does not fit.
+      // A malformed envelope is as useless as one that does not fit.
       const isUseless = isEngineError(error, 'DECRYPTION_ERROR') || isEngineError(error, 'INTEGRITY_ERROR');
       const envelope = isUseless ? await this.#envelopeOf(ownerId) : undefined;
       if (!envelope) throw error;
@@ -104,8 +109,8 @@ export class BackupKeyRing extends KeyRing {
 }
 
 /**
- * Writes the envelope of the catalogue into the manifests of the copies. The key names the envelope, so that a worker that
- * is still at the one before never swallows the next.
+ * Writes the catalogue's envelope into the manifests of all copies. The job's key names the envelope, so that a job for
+ * an earlier envelope never swallows this one.
  */
 export async function enqueueRewrap(
   queue: Queue,
@@ -123,8 +128,8 @@ export async function enqueueRewrap(
   await queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId: id, movedFrom }, { key });
 }
 
-/** A copy that has come into the catalogue with a manifest from before a rotation: that one knew the other places alone. */
-export async function rewrapOlder(
+/** A copy was added to the catalogue with a manifest from before a rotation, which knew only the other places. */
+export async function rewrapIfOlder(
   queue: Queue,
   transaction: Transaction,
   { organizationId, id: newPlace }: DestinationRow,
@@ -135,7 +140,7 @@ export async function rewrapOlder(
   await enqueueRewrap(queue, transaction, { organizationId, id, envelope, newPlace });
 }
 
-/** The manifests in a destination follow what was rewrapped while it could not be written, as after a move. */
+/** Updates the manifests in a destination that could not be written during a rotation, as after a move. */
 export function rewrapManifestsIn(queue: Queue) {
   return async (transaction: Transaction, destination: DestinationRow): Promise<void> => {
     const { organizationId } = destination;
@@ -145,7 +150,7 @@ export function rewrapManifestsIn(queue: Queue) {
   };
 }
 
-/** Wraps every backup's data key anew, in the transaction of the rotation; the manifests in the buckets follow as jobs. */
+/** Rewraps every backup's data key, in the transaction of the rotation. The manifests in the buckets follow as jobs. */
 export function rewrapBackups(queue: Queue): Rewrap {
   return async (transaction: Transaction, organizationId, keys) => {
     const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
@@ -156,7 +161,7 @@ export function rewrapBackups(queue: Queue): Rewrap {
       if (row.keyId === keys.wrapWith.keyId) continue;
       const dataKey =
         row.keyId === null
-          ? await openedBy(anyKey, row.id, row.envelope)
+          ? await tryUnwrap(anyKey, row.id, row.envelope)
           : await new KeyRing([secretOf(keys.open(row.keyId))]).unwrap(row.id, row.envelope);
       if (dataKey === undefined) continue;
       const envelope = await wrapping.wrap(row.id, dataKey);

@@ -3,8 +3,8 @@ import {
   type BlobStore,
   firstBackupThatNeeds,
   isEngineError,
-  keepKeyCopy,
   placeOfKeyCopy,
+  putKeyCopy,
   readKeyCopies,
 } from '@holdfast/engine';
 import { z } from 'zod';
@@ -23,7 +23,7 @@ import { copyStore } from '../storage/copy-store.ts';
 
 const destinationsAtOnce = 8;
 
-/** What the copies of keys need; a command beside the service has no more than this. */
+/** What copies of keys need; the command line tool beside the service has nothing more. */
 export interface KeyCopiesContext {
   platform: Pick<Platform, 'database' | 'keyring' | 'queue' | 'log'>;
   organizations: Pick<BackupsContext['organizations'], 'active'>;
@@ -31,7 +31,7 @@ export interface KeyCopiesContext {
   stores: Pick<StoreOpener, 'open'>;
 }
 
-/** Brings the keys that lie in one destination up to date. */
+/** Updates the copy of the organization's keys in one destination. */
 export const keyCopyJob = defineJob({
   name: 'organization-keys-copy',
   schema: z.object({ organizationId: z.string(), storageDestinationId: z.string() }),
@@ -42,11 +42,14 @@ export const keyCopyJob = defineJob({
   perOrganizationMax: 2,
 });
 
-/** Enqueued in the transaction that changed the keys: every destination follows, and removed ones that can still be reached. */
+/**
+ * Enqueued in the transaction that changed the keys, for every destination and for removed ones that can still be
+ * reached.
+ */
 export function renewKeyCopies(queue: Queue) {
   return async (transaction: Transaction, organizationId: string): Promise<void> => {
     const removed = await storageStore.removedFolders(transaction, organizationId);
-    // Each change has a job of its own: one that is under way may have read the keys before it.
+    // Each change has its own job: a job that runs already may have read the keys before the change.
     const change = randomUUID();
     for (const { id } of [...(await storageStore.all(transaction, organizationId)), ...removed])
       await enqueueKeyCopy(queue, transaction, organizationId, id, `${id}/${change}`);
@@ -63,13 +66,13 @@ export async function enqueueKeyCopy(
   await queue.enqueue(transaction, keyCopyJob, { organizationId, storageDestinationId }, { key });
 }
 
-/** Puts what is current, then takes away what was: a key that was withdrawn is not left lying there. */
-export async function copyKeys(
+/** Stores the current keys, then removes the former copies, so that a withdrawn key does not stay there. */
+export async function runKeyCopy(
   context: KeyCopiesContext,
   job: RunningJob<{ organizationId: string; storageDestinationId: string }>,
 ): Promise<void> {
   const destination = await destinationOf(context, job.data);
-  if (destination?.deletedAt) return withdrawKeys(context, destination, job.signal);
+  if (destination?.deletedAt) return removeFormerCopies(context, destination, job.signal);
   if (destination?.status === 'connected') await renewKeysIn(context, destination, { signal: job.signal });
 }
 
@@ -85,7 +88,7 @@ async function renewKeysIn(
 ): Promise<void> {
   const store = await context.stores.open(destination, options);
   try {
-    // What has changed meanwhile is brought there too, so that none that was withdrawn stays behind.
+    // Repeats when the keys changed meanwhile, so that no withdrawn key stays behind.
     for (let put: string | undefined; ; ) {
       const { copyKey, copy } = await currentCopy(context, destination.organizationId);
       if (placeOfKeyCopy(copyKey, copy) === put) return;
@@ -96,7 +99,7 @@ async function renewKeysIn(
   }
 }
 
-/** Where the current ones lie now. */
+/** Returns the object key of the current copy. */
 async function renewCopies(
   context: KeyCopiesContext,
   destination: DestinationRow,
@@ -104,9 +107,9 @@ async function renewCopies(
   signal: AbortSignal,
 ): Promise<string> {
   const { organizationId, id: storageDestinationId } = destination;
-  const found = await takeInCopies(context, organizationId, store, signal);
-  const { key } = await keepKeys(context, organizationId, store, signal);
-  // Whoever removed the destination meanwhile may have taken the copies away before this one was put.
+  const found = await adoptFromCopies(context, organizationId, store, signal);
+  const { key } = await storeKeys(context, organizationId, store, signal);
+  // The destination may have been removed meanwhile, and its copies with it, before this one was stored.
   const isRemoved = (await destinationOf(context, { organizationId, storageDestinationId }))?.deletedAt;
   const isLeft = isRemoved && !(await areKeysNeeded(context, destination, store, signal));
   const former = isLeft ? [...found, key] : found.filter((place) => place !== key);
@@ -118,13 +121,19 @@ async function renewCopies(
 }
 
 export interface KeyCopiesReport {
-  /** Destinations in which the keys lie under the current master key now; under a former one only where nothing can be removed. */
+  /**
+   * Destinations that now hold the keys under the current master key. Copies under a former one remain only where
+   * nothing can be removed.
+   */
   renewed: number;
-  /** Where that could not be done, and why. */
+  /** Destinations where that failed, and why. */
   left: { storageDestinationId: string; name: string; reason: string }[];
 }
 
-/** After a new master key, in every destination of every organization, also of one that can still be recovered. */
+/**
+ * After a change of the master key: in every destination of every organization, also of one that is deleted but can
+ * still be recovered.
+ */
 export async function renewKeysEverywhere(context: KeyCopiesContext, options: RenewOptions): Promise<KeyCopiesReport> {
   const report: KeyCopiesReport = { renewed: 0, left: [] };
   const rows = await context.platform.database.system((transaction) => storageStore.holdingKeys(transaction));
@@ -133,7 +142,7 @@ export async function renewKeysEverywhere(context: KeyCopiesContext, options: Re
     for (let destination = waiting.shift(); destination; destination = waiting.shift()) {
       const { id: storageDestinationId, name } = destination;
       try {
-        if (destination.deletedAt) await withdrawKeys(context, destination, options.signal);
+        if (destination.deletedAt) await removeFormerCopies(context, destination, options.signal);
         else await renewKeysIn(context, destination, options);
         report.renewed++;
       } catch (error) {
@@ -145,7 +154,7 @@ export async function renewKeysEverywhere(context: KeyCopiesContext, options: Re
   return report;
 }
 
-/** Also one that was removed; none of an organization that is deleted. */
+/** Also a removed destination; undefined for a deleted organization. */
 function destinationOf(
   { platform: { database }, organizations }: KeyCopiesContext,
   { organizationId, storageDestinationId }: { organizationId: string; storageDestinationId: string },
@@ -157,8 +166,11 @@ function destinationOf(
   });
 }
 
-/** From a removed folder. What is current is put by nobody, but stays: another destination may be the same place. */
-async function withdrawKeys(
+/**
+ * Removes former copies from a removed folder. The current one is not written there, but stays if it is there: another
+ * destination may be the same place.
+ */
+async function removeFormerCopies(
   context: KeyCopiesContext,
   destination: DestinationRow,
   signal: AbortSignal,
@@ -173,7 +185,7 @@ async function withdrawKeys(
   });
 }
 
-/** Takes the copies of the organization's keys out of a destination, unless they are needed there. */
+/** Removes the copies of the organization's keys from a destination, unless they are needed there. */
 export async function removeKeysFrom(
   context: KeyCopiesContext,
   destination: DestinationRow,
@@ -181,7 +193,7 @@ export async function removeKeysFrom(
 ): Promise<'removed' | 'needed'> {
   const store = await context.stores.open(destination, attemptsMax === undefined ? {} : { attemptsMax });
   try {
-    const found = await takeInCopies(context, destination.organizationId, store, signal);
+    const found = await adoptFromCopies(context, destination.organizationId, store, signal);
     if (await areKeysNeeded(context, destination, store, signal)) return 'needed';
     await store.delete(
       found.filter((place) => place !== keep),
@@ -194,8 +206,9 @@ export async function removeKeysFrom(
 }
 
 /**
- * Whether backups that moved to another organization can be read in this place with the copies of this one's keys alone: until
- * the other one's keys lie there and open the manifests. A folder is no such place: the other organization gets its own.
+ * Whether backups that moved to another organization still need the keys of this one in this place: until the other
+ * organization's keys lie there and open the manifests. Local folders are never shared like this: the other
+ * organization gets its own.
  */
 export async function areKeysNeeded(
   { platform: { database, keyring, log } }: KeyCopiesContext,
@@ -207,8 +220,8 @@ export async function areKeysNeeded(
   const others = await database.system(async (transaction) =>
     copyStore.inAny(transaction, await storageStore.ofOthersAt(transaction, destination)),
   );
-  const copyKeys = keyring.deriveAll('key copies');
-  const backupId = await firstBackupThatNeeds(store, copyKeys, organizationId, others, { signal });
+  const runKeyCopy = keyring.deriveAll('key copies');
+  const backupId = await firstBackupThatNeeds(store, runKeyCopy, organizationId, others, { signal });
   if (backupId === undefined) return false;
   log.warn(
     { organizationId, storageDestinationId, backupId },
@@ -218,10 +231,10 @@ export async function areKeysNeeded(
 }
 
 /**
- * Takes in what only the organization's copies in a store hold, and answers where they lie: after a database came back from an
- * older day, the keys of the time since are there and nowhere else. A copy that does not open is left where it is.
+ * Adopts keys that exist only in the copies in a store, and returns where the copies lie. After the database was
+ * restored from an older backup, newer keys exist nowhere else. A copy that does not open stays where it is.
  */
-async function takeInCopies(
+async function adoptFromCopies(
   context: KeyCopiesContext,
   organizationId: string,
   store: BlobStore,
@@ -245,34 +258,37 @@ async function currentCopy({ platform, keys }: KeyCopiesContext, organizationId:
   return { copyKey: keyring.derive('key copies'), copy: { organizationId, keys: kept } };
 }
 
-/** Before anything is wrapped under a key in a place, the key lies there: the place and the master key are always enough. */
-export async function keepKeys(
+/**
+ * Stores the keys in a place before anything there is wrapped with them, so that the place and the master key are
+ * always enough.
+ */
+export async function storeKeys(
   context: KeyCopiesContext,
   organizationId: string,
   store: BlobStore,
   signal: AbortSignal,
 ) {
   const { copyKey, copy } = await currentCopy(context, organizationId);
-  return keepKeyCopy(store, copyKey, copy, { signal });
+  return putKeyCopy(store, copyKey, copy, { signal });
 }
 
-/** A backup is called completed when its key lies beside it, as far as the destination lets us. */
-export async function keepKeysBeside(
+/** A backup is completed only when its keys lie beside it, as far as the destination allows. */
+export async function storeKeysBeside(
   context: KeyCopiesContext,
   organizationId: string,
   copies: readonly { store: BlobStore; storageDestinationId: string }[],
   signal: AbortSignal,
 ): Promise<void> {
   for (const { store, storageDestinationId } of copies)
-    await keepKeys(context, organizationId, store, signal).catch((error: unknown) => {
+    await storeKeys(context, organizationId, store, signal).catch((error: unknown) => {
       if (!isEngineError(error) || signal.aborted) throw error;
       context.platform.log.warn({ err: error, storageDestinationId }, 'the keys could not be put beside a backup');
     });
 }
 
 /**
- * Takes in the keys that lie in a destination and open with our master key. Those of an organization that lives here, or
- * was purged here, belong to nobody else: credentials of a bucket are no way into another tenant's backups.
+ * Adopts keys in a destination that our master key opens. Keys of an organization that exists here, or was purged here,
+ * are not adopted: credentials for a bucket must be no way into another tenant's backups.
  */
 export async function adoptKeys(
   context: KeyCopiesContext,

@@ -2,7 +2,10 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 
-/** Whether the key in use opens all of them by itself. While it is the service's own, whoever has that has those before it. */
+/**
+ * Whether the key in use alone opens all of these backups. While that is the service's own key, its owner also has the
+ * keys before it.
+ */
 export async function isUnderKeyInUse(
   { keys }: Pick<BackupsContext, 'keys'>,
   transaction: Transaction,

@@ -7,11 +7,11 @@ import type { BackupsContext } from '../context.ts';
 import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
 import { loadBackup } from '../load-backup.ts';
 import { liesWholeIn } from '../storage/prove-copy.ts';
-import { keepKeys } from './key-copies.ts';
+import { storeKeys } from './key-copies.ts';
 
 /**
- * Brings the manifests in the destinations under the envelope that the catalogue has since a rotation or a move. A manifest
- * under an object lock stays as it is until the lock ends: the key that opens it, retired, lies in `keys/` beside it.
+ * Writes the catalogue's current envelope, after a rotation or a move, into the manifests of all copies. A manifest
+ * under an object lock stays as it is until the lock ends; the retired key that opens it lies in `keys/` beside it.
  */
 export async function rewrapManifest(
   context: BackupsContext,
@@ -26,7 +26,7 @@ export async function rewrapManifest(
     );
     const envelope = loaded?.row.envelope;
     if (!loaded || !envelope || loaded.row.deletedAt) return;
-    // A backup that is being made may have taken the envelope of before; its manifest is looked at once it is there.
+    // A backup that is still being made may have the former envelope. Its manifest is rewrapped once it exists.
     if (loaded.row.status !== 'completed') throw new Error('the backup has no manifest yet');
     if (envelope.wrapped === done) break;
     const { ring } = await database.tenant(organizationId, (transaction) =>
@@ -35,20 +35,21 @@ export async function rewrapManifest(
     const dataKey = await ring.unwrap(backupId, envelope);
     for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
       const destination = loaded.destinations.get(copy.storageDestinationId);
-      // One that came with a moved project has none yet; once it has, its manifests are looked at again.
+      // A destination that came with a moved project has no credentials yet. Once it has, its manifests are checked
+      // again.
       if (!destination || isWithoutCredentials(destination)) continue;
       if (await rewrapCopy(context, loaded.row, destination, { dataKey, envelope }, job.signal)) continue;
       if (isLocked(loaded.row, destination, clock.now())) lockedUntil = loaded.row.lockedUntil ?? undefined;
       else lockedUntil ??= later(clock.now(), dayMs);
     }
-    // Another rotation may have come in between; then it is this job that follows it, because only one waits per backup.
+    // Another rotation may have happened meanwhile. This job follows it too, because only one job waits per backup.
     done = envelope.wrapped;
   }
   if (lockedUntil) await rewrapLater(context, job.data, lockedUntil);
   if (job.data.movedFrom) await removeFromOldFolders(context, job.data, job.data.movedFrom, job.signal);
 }
 
-/** False when it stays under its former key for now. */
+/** False when the manifest keeps its former key for now. */
 export async function rewrapCopy(
   context: BackupsContext,
   row: BackupRow,
@@ -60,13 +61,13 @@ export async function rewrapCopy(
   if (isLocked(row, destination, context.platform.clock.now())) return false;
   const store = await context.stores.open(destination);
   try {
-    await keepKeys(context, organizationId, store, signal);
+    await storeKeys(context, organizationId, store, signal);
     await replaceEnvelope(store, backupId, wrapped, { signal });
     return true;
   } catch (error) {
     if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') && !isDamage(error)) throw error;
-    // A bucket may lock by a rule of its own, or its credentials may no longer write. One copy that is damaged does not
-    // keep the others under the former key.
+    // A bucket may lock by its own rule, or its credentials may no longer write. And one damaged copy must not keep the
+    // other copies under the former key.
     context.platform.log.warn({ err: error, backupId }, 'a manifest stays under its former key for now');
     return false;
   } finally {
@@ -95,7 +96,7 @@ async function rewrapLater(
   );
 }
 
-/** What a moved backup left in local folders of the organization it came from, once it reads whole in its new place. */
+/** Removes what a moved backup left in local folders of its former organization, once it is whole in its new place. */
 async function removeFromOldFolders(
   context: BackupsContext,
   { organizationId, backupId }: { organizationId: string; backupId: string },

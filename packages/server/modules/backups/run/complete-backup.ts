@@ -6,7 +6,7 @@ import { changesOf, snapshotShares } from '../contents/manifest-columns.ts';
 import { verifyUnread } from '../contents/verification-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { backupEvent, progressEvents } from '../events/backup-events.ts';
-import { settleEnvelope, type WrappedKey } from '../keys/settle-envelope.ts';
+import { finalizeEnvelope, type WrappedKey } from '../keys/finalize-envelope.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 import { warning } from '../warnings.ts';
 import { type RangeRow, rangeStore } from './range-store.ts';
@@ -38,7 +38,7 @@ export async function completeBackup(
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
     const row = loaded && (await backupStore.findLocked(transaction, organizationId, backupId));
     if (!loaded || row?.status !== 'running') return;
-    const key = completion.wrapped && (await settleEnvelope(context, transaction, row, completion.wrapped));
+    const key = completion.wrapped && (await finalizeEnvelope(context, transaction, row, completion.wrapped));
     const change = { ...completedColumns({ ...loaded, row }, completion, clock.now()), ...key };
     const completed = await backupStore.update(transaction, organizationId, backupId, change);
     for (const id of goodCopies) {

@@ -3,7 +3,7 @@ import { backupStore } from '../backup-store.ts';
 import { foundDamage } from '../contents/verification-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
-import { underFormerKey } from '../keys/key-in-places.ts';
+import { firstUnderFormerKey } from '../keys/first-under-former-key.ts';
 import { isUnderKeyInUse } from '../keys/key-in-use.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import { isSameScope, scopeOf } from '../scope.ts';
@@ -90,7 +90,7 @@ async function unlessDoubted(
     await chain[0]?.store.close();
     return `${backupId} ${doubt}`;
   }
-  const behind = await underFormerKey(context, loaded, chain, signal).catch(async (error: unknown) => {
+  const behind = await firstUnderFormerKey(context, loaded, chain, signal).catch(async (error: unknown) => {
     await chain[0]?.store.close();
     throw error;
   });

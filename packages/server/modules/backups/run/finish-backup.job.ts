@@ -3,7 +3,7 @@ import type { RunningJob } from '../../../platform/queue.ts';
 import { anyLog } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
-import { keepKeysBeside } from '../keys/key-copies.ts';
+import { storeKeysBeside } from '../keys/key-copies.ts';
 import { type LoadedBackup, loadBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 import { removeUnlisted } from '../storage/remove-objects.ts';
@@ -49,7 +49,7 @@ async function finish(context: BackupsContext, { loaded, ranges }: ReadBackup, s
     const written = await writeManifestOnce(context, { store, backupId: row.id, keys, signal, onWrite }, () =>
       write(context, { loaded, ranges }, { store, dataKey, signal }),
     );
-    await keepKeysBeside(context, row.organizationId, store.working, signal);
+    await storeKeysBeside(context, row.organizationId, store.working, signal);
     const goodCopies = store.working.map((copy) => copy.storageDestinationId);
     await completeBackup(context, row, { written, ranges, goodCopies });
     if (ranges.some((range) => range.epoch > 1)) await removeUnlisted(store, written.body, signal);

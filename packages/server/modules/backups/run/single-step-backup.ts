@@ -6,7 +6,7 @@ import { manifestColumns } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
 import type { BackupJobData } from '../jobs.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
-import { keepKeysBeside } from '../keys/key-copies.ts';
+import { storeKeysBeside } from '../keys/key-copies.ts';
 import { type LoadedBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 import { removeUnlisted } from '../storage/remove-objects.ts';
@@ -86,7 +86,7 @@ export async function carryOut(
     const { written, change } = await make({ ...step, store, keys, expect, onWrite });
     const reader = await BackupReader.open({ store, backupId, keys, codec: context.engine.codec, signal });
     const dataKey = await keys.unwrap(backupId, reader.envelope);
-    await keepKeysBeside(context, organizationId, store.working, signal);
+    await storeKeysBeside(context, organizationId, store.working, signal);
     await completeBackup(context, loaded.row, {
       written,
       goodCopies: store.working.map((copy) => copy.storageDestinationId),

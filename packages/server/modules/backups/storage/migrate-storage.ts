@@ -147,7 +147,7 @@ async function switchAll(context: BackupsContext, run: Migration, copies: MovedC
     const lockingIds = all.flatMap(({ id, objectLock }) => (objectLock ? [id] : []));
     await copyStore.move(transaction, destination, target, backupIds, { ...change, lockingIds });
     for (const id of copies.tied.keys()) await copyStore.link(transaction, target, id, change);
-    await copies.rewrapOlder(transaction);
+    await copies.rewrapIfOlder(transaction);
     return true;
   });
 }

@@ -12,7 +12,7 @@ import { dayMs, later } from '../../../platform/durations.ts';
 import type { DestinationRow, TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
-import { rewrapOlder } from '../keys/backup-keys.ts';
+import { rewrapIfOlder } from '../keys/backup-keys.ts';
 import { loadBackup } from '../load-backup.ts';
 import { copyBackupObjects } from './copy-objects.ts';
 import { copyStore } from './copy-store.ts';
@@ -94,11 +94,11 @@ export class MovedCopies {
   }
 
   /** Keys that were wrapped anew since their manifests were copied, or while an older copy lay there, follow in the new place. */
-  async rewrapOlder(transaction: Transaction): Promise<void> {
+  async rewrapIfOlder(transaction: Transaction): Promise<void> {
     const { destination, target } = this.#run;
     const { queue } = this.#context.platform;
     for (const row of await backupStore.envelopes(transaction, destination.organizationId))
-      if (this.moved.has(row.id)) await rewrapOlder(queue, transaction, target, row, this.#envelopes.get(row.id));
+      if (this.moved.has(row.id)) await rewrapIfOlder(queue, transaction, target, row, this.#envelopes.get(row.id));
   }
 
   /** What lay there before is not sent again; its lock lasts as long as that of all others. */

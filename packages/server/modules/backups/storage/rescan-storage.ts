@@ -22,7 +22,7 @@ import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
-import { rewrapOlder } from '../keys/backup-keys.ts';
+import { rewrapIfOlder } from '../keys/backup-keys.ts';
 import { adoptKeys } from '../keys/key-copies.ts';
 import { copyStore, type KnownBackup } from './copy-store.ts';
 import { type FoundBackup, findLock, registerBackup, reviveBackup } from './register-backup.ts';
@@ -196,7 +196,7 @@ class Rescan {
         const { lockedUntil } = found;
         await copyStore.link(transaction, this.#destination, backupId, { now, lockedUntil });
         const row = await backupStore.get(transaction, organizationId, backupId);
-        await rewrapOlder(this.#context.platform.queue, transaction, this.#destination, row, reader.envelope);
+        await rewrapIfOlder(this.#context.platform.queue, transaction, this.#destination, row, reader.envelope);
       }
       await this.#note(transaction, 'backup.relinked', backupId, { was: known.status, gone });
     });

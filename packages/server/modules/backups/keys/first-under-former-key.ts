@@ -2,16 +2,16 @@ import { BackupReader, type Envelope, isEngineError, type KeyRing } from '@holdf
 import type { DestinationRow } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
-import { BackupKeyRing, openedBy } from './backup-keys.ts';
+import { BackupKeyRing, tryUnwrap } from './backup-keys.ts';
 import { rewrapCopy } from './rewrap-manifest.job.ts';
 
 /**
- * The first of a chain whose manifest, as it lies in one of the destinations of a backup, does not open with the key that a customer
- * gave, or with none of the organization's own: a passphrase, or a recovery kit, is to open what is made from now on. The catalogue has
- * the envelope of a rotation or a move at once, the manifests follow; one that a lock or a rule of its bucket keeps as it is does not.
- * Those that may be written follow here.
+ * Finds the first backup of a chain whose manifest, in one of the destinations, is still wrapped with a former key. A
+ * new increment must not build on it: a customer's passphrase or a recovery kit has to open everything that is made
+ * from now on. After a rotation or a move the catalogue has the new envelope at once, and the manifests follow; a lock
+ * or a rule of the bucket can keep a manifest as it is. Manifests that may be written are rewrapped here.
  */
-export async function underFormerKey(
+export async function firstUnderFormerKey(
   context: BackupsContext,
   { row, copies, destinations }: LoadedBackup,
   chain: readonly BackupReader[],
@@ -24,13 +24,14 @@ export async function underFormerKey(
   for (const { storageDestinationId } of copies) {
     const destination = destinations.get(storageDestinationId);
     const isRead = storageDestinationId === readFrom;
-    // Where nothing is locked, the service's own keys have long followed.
+    // Without a lock the service's own keys have been rewrapped there long ago.
     if (!destination || !(isRead || ring.isCustomers || destination.objectLock)) continue;
     try {
       const behind = await firstBehind(context, destination, chain, { isRead, isEnough, signal });
       if (behind !== undefined) return behind;
     } catch (error) {
-      // Another place that cannot be read now gets no copy either, or says so itself.
+      // A destination that cannot be read now will get no copy of the increment either, or will report the error
+      // itself.
       if (isRead || signal.aborted) throw error;
     }
   }
@@ -39,13 +40,13 @@ export async function underFormerKey(
 
 interface Look {
   isRead: boolean;
-  /** Whether a former envelope is as good as the one in the catalogue. */
+  /** Whether an older envelope than the catalogue's is good enough. */
   isEnough: (backupId: string, there: Envelope) => boolean | Promise<boolean>;
   signal: AbortSignal;
 }
 
 async function isOpenedBy(ring: KeyRing, backupId: string, there: Envelope): Promise<boolean> {
-  return (await openedBy(ring, backupId, there)) !== undefined;
+  return (await tryUnwrap(ring, backupId, there)) !== undefined;
 }
 
 async function firstBehind(
@@ -71,7 +72,7 @@ async function firstBehind(
   return undefined;
 }
 
-/** The job of the rotation was quicker. */
+/** The job of the rotation has written the manifest first. */
 function asWrittenByTheJob(error: unknown): true {
   if (isEngineError(error, 'STORAGE_CONFLICT')) return true;
   throw error;

@@ -6,20 +6,20 @@ import type { BackupsContext } from '../context.ts';
 import { enqueueRewrap } from './backup-keys.ts';
 import { isUnderKeyInUse } from './key-in-use.ts';
 
-/** A data key as the manifest of a finished backup holds it. */
+/** The data key of a finished backup, as its manifest holds it. */
 export interface WrappedKey {
   envelope: Envelope;
   dataKey: Uint8Array;
-  /** Wrapped by the service while it made the backup; otherwise the backup was found like that. */
+  /** True when the service wrapped it while making the backup; false when the backup was found like this. */
   isOurs: boolean;
 }
 
 /**
- * What comes into the row of a backup that is completed. The key that was in use when it began may have been replaced since,
- * and the rotation knew nothing of it; one that was withdrawn must not leave a backup that nobody can read. What builds on a
- * backup that a new key does not open stays with that under the former one, which opens both.
+ * The envelope that a completed backup gets in its row. The key may have been replaced since the backup began, and the
+ * rotation did not know of it; a withdrawn key must not leave a backup that nobody can read. When the parent is still
+ * wrapped with the former key, the increment stays with that key too: it opens both.
  */
-export async function settleEnvelope(
+export async function finalizeEnvelope(
   { keys, platform: { queue } }: Pick<BackupsContext, 'keys' | 'platform'>,
   transaction: Transaction,
   { organizationId, id, parentId }: BackupRow,
