@@ -40,9 +40,9 @@ export { anyLog, logIdOf } from './contents/manifest-columns.ts';
 export { collectionsOf, presentCollections, presentDocument } from './contents/present-contents.ts';
 export {
   admitVerifications,
-  doubtBackup,
   requestVerification,
   verificationKind,
+  verifyAgain,
 } from './contents/start-verification.ts';
 export { verifyUnread } from './contents/verification-store.ts';
 export type { BackupsContext, CapturedMark, CapturedState } from './context.ts';
@@ -65,8 +65,14 @@ export { admitBackups, backupKind } from './run/admission.ts';
 export { noteStandstill } from './run/backup-turn-store.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
-export { lookForBackup } from './storage/prove-copy.ts';
-export { lookAfterLastTry, nextLook, purgeObjectsHook, purgeObjectsJob, purging } from './storage/purge-objects.ts';
+export { conditionOfBackup } from './storage/prove-copy.ts';
+export {
+  nextPurgeAfterLastAttempt,
+  nextPurgeAt,
+  purgeJobSettings,
+  purgeObjectsHook,
+  purgeObjectsJob,
+} from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
 export { baseStore, hasBaseSql, type WholeBackup } from './summaries/base-store.ts';
 export { type MeasuredBackup, measuresStore } from './summaries/measures-store.ts';

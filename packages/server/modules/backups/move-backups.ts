@@ -95,7 +95,7 @@ export async function moveBackups(
   const { organizationId } = project;
   const rows = await backupStore.lockAll(transaction, organizationId, project.id);
   if (rows.length === 0) return;
-  await requireNoneLeaving(transaction, project);
+  await requireNoRemovalsOpen(transaction, project);
   const destinations = await copyDestinations(context, transaction, rows, toOrganizationId);
   const copyIds = new Map(destinations.map(({ row, copy }) => [row.id, copy.id]));
   const keys = await context.keys.ring(transaction, organizationId);
@@ -134,14 +134,14 @@ async function shareFolders(
 }
 
 /** What they were merged into would be out of their reach in another organization, and they would come back for want of it. */
-async function requireNoneLeaving(transaction: Transaction, { organizationId, id }: ProjectRow): Promise<void> {
-  const leaving = await chainStore.leaving(transaction, organizationId, id);
-  if (leaving.length > 0)
+async function requireNoRemovalsOpen(transaction: Transaction, { organizationId, id }: ProjectRow): Promise<void> {
+  const removals = await chainStore.waitingForReplacement(transaction, organizationId, id);
+  if (removals.length > 0)
     throw new Problem(
       'RESOURCE_IN_USE',
       'Merged backups of this project are still being removed; move it afterwards.',
       {
-        details: { usedBy: leaving.map((backupId) => ({ type: 'backup', id: backupId })) },
+        details: { usedBy: removals.map((backupId) => ({ type: 'backup', id: backupId })) },
       },
     );
 }

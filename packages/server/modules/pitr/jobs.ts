@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hourSeconds } from '../../platform/durations.ts';
 import { defineJob } from '../../platform/queue.ts';
-import { purging } from '../backups/index.ts';
+import { purgeJobSettings } from '../backups/index.ts';
 import type { StoreOpener } from '../storage/index.ts';
 
 const ofProject = z.strictObject({ organizationId: z.string(), projectId: z.string() });
@@ -38,7 +38,7 @@ export const purgeLogsJob = defineJob({
     /** How often they have been looked for before. */
     kept: z.number().default(0),
   }),
-  ...purging,
+  ...purgeJobSettings,
 });
 export type PurgeLogs = z.infer<typeof purgeLogsJob.schema>;
 

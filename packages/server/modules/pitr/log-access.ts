@@ -48,7 +48,7 @@ export async function openLogToRead(
   options: { attemptsMax?: number } = {},
 ): Promise<OpenedLog> {
   const { database } = context.backups.platform;
-  const release = await database.useLocks.hold([useOfLog(row.logId, row.storageDestinationId)]);
+  const release = await database.useLocks.hold([logLockName(row.logId, row.storageDestinationId)]);
   try {
     const current = await database.tenant(row.organizationId, (transaction) =>
       pitrStore.findByLog(transaction, row.logId),
@@ -63,13 +63,13 @@ export async function openLogToRead(
 }
 
 /** How the reading of a log in one destination is called: a migration takes it away from there alone. */
-export function useOfLog(logId: string, destinationId: string): string {
+export function logLockName(logId: string, destinationId: string): string {
   return `${logId} in ${destinationId}`;
 }
 
 /** How the removal of a log from one destination is called: a migration into it waits until it is over. */
-export function removalOfLog(logId: string, destinationId: string): string {
-  return `removal of ${useOfLog(logId, destinationId)}`;
+export function logRemovalLockName(logId: string, destinationId: string): string {
+  return `removal of ${logLockName(logId, destinationId)}`;
 }
 
 /** The same for a store that somebody has opened. */

@@ -26,7 +26,7 @@ export interface OrphanObject {
 export interface HeldBackup {
   id: string;
   /** Deleted, and its objects may be gone already. */
-  isLeaving: boolean;
+  isDeleted: boolean;
 }
 
 /** Something that needs a thing, or works on it. */

@@ -93,7 +93,7 @@ async function keepingUse(
 }
 
 /** How the use of what lies in one destination is called: a migration takes it away from there alone. */
-export function useOf(backupId: string, destinationId: string): string {
+export function copyLockName(backupId: string, destinationId: string): string {
   return `${backupId} in ${destinationId}`;
 }
 
@@ -134,7 +134,7 @@ async function openIn(
   const closeStores = async () => {
     for (const one of [store, ...others.keys()]) await one.close();
   };
-  const usesOf = (id: string) => places.map((place) => useOf(id, place.id));
+  const usesOf = (id: string) => places.map((place) => copyLockName(id, place.id));
   const release = await useLocks.hold(usesOf(backupId));
   try {
     const opening = { store, otherStores: [...others.keys()], backupId, keys, codec: context.engine.codec, signal };

@@ -51,7 +51,7 @@ export async function requestVerification(
 }
 
 /** It did not read well where somebody needed it. */
-export async function doubtBackup(
+export async function verifyAgain(
   context: Pick<BackupsContext, 'platform'>,
   transaction: Transaction,
   organizationId: string,

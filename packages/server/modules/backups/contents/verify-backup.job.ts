@@ -11,7 +11,7 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import type { StoredFault, StoredVerification } from '../tables.ts';
 import { keysThatDoNotOpen } from './manifest-keys.ts';
-import { asDamage, useOf } from './open-chain.ts';
+import { asDamage, copyLockName } from './open-chain.ts';
 import { admitVerifications } from './start-verification.ts';
 import { countVerificationFailure, foundDamage } from './verification-store.ts';
 
@@ -130,7 +130,7 @@ async function verifyCopy(
   watch: JobWatch,
 ): Promise<StoredFault[]> {
   const { useLocks } = context.platform.database;
-  const hold = (ids: readonly string[]) => useLocks.hold(ids.map((id) => useOf(id, copy.storageDestinationId)));
+  const hold = (ids: readonly string[]) => useLocks.hold(ids.map((id) => copyLockName(id, copy.storageDestinationId)));
   const keys = await BackupKeyRing.load(context, row.organizationId);
   const { store } = await openReadable(context, { copies: [copy], destinations });
   const uses: (() => Promise<unknown>)[] = [];

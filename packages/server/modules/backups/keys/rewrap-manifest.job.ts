@@ -6,7 +6,7 @@ import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
 import { loadBackup } from '../load-backup.ts';
-import { liesWholeIn } from '../storage/prove-copy.ts';
+import { isWholeInAny } from '../storage/prove-copy.ts';
 import { storeKeys } from './key-copies.ts';
 
 /**
@@ -113,7 +113,7 @@ async function removeFromOldFolders(
   const folders = rows.filter(({ type }) => type === 'local');
   const places = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
   if (folders.length === 0) return;
-  if (!(await liesWholeIn(context, organizationId, places, backupId, { signal, isThorough: true }))) return;
+  if (!(await isWholeInAny(context, organizationId, places, backupId, { signal, isThorough: true }))) return;
   for (const folder of folders) {
     const store = await context.stores.open(folder);
     await deleteBackup(store, backupId, { signal }).finally(() => store.close());

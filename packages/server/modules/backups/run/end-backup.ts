@@ -5,7 +5,7 @@ import { type StoredError, toJobError } from '../../job-error.ts';
 import { admissionOf } from '../../jobs/index.ts';
 import { reconnectCall } from '../../projects/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
-import { doubtBackup } from '../contents/start-verification.ts';
+import { verifyAgain } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { backupEvent } from '../events/backup-events.ts';
 import { removeObjectsJob } from '../jobs.ts';
@@ -31,7 +31,7 @@ export async function failBackup(context: BackupsContext, backup: Ended, cause: 
       await context.projects.markBroken(transaction, loaded.project, error);
     // What the increment was built on does not read well: unless a verification passes, the next backup is a full one.
     if (error.code === 'INTEGRITY_ERROR' && row.parentId)
-      await doubtBackup(context, transaction, organizationId, row.parentId);
+      await verifyAgain(context, transaction, organizationId, row.parentId);
     await context.platform.outbox.emit(transaction, backupEvent('backup.failed', loaded));
     await context.onEnded(transaction, loaded);
     await context.audit.noteSystem(transaction, organizationId, {

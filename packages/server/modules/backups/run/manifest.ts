@@ -64,5 +64,5 @@ async function findManifest(context: BackupsContext, place: ManifestPlace): Prom
 /** The manifest is sealed once; every copy holds the very same bytes, so that increments fit on each of them. */
 async function replicateManifest({ store, backupId, signal }: ManifestPlace, { body }: WrittenManifest): Promise<void> {
   const shards = body.shards.map(({ id }) => shardKey(backupId, id));
-  await store.level([...shards, manifestKey(backupId)], { signal });
+  await store.replicate([...shards, manifestKey(backupId)], { signal });
 }

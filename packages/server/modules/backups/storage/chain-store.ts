@@ -4,9 +4,9 @@ import type { Transaction } from '../../../platform/database/database.ts';
 interface Dependent {
   readonly id: string;
   /** It was marked as removed. */
-  readonly isLeaving: boolean;
+  readonly isDeleted: boolean;
   /** It stays after all if what replaces it does not read well. */
-  readonly mayStay: boolean;
+  readonly mayComeBack: boolean;
 }
 
 export const chainStore = {
@@ -18,7 +18,7 @@ export const chainStore = {
          union select b.id from backups b join above on b.parent_id = above.id
                 where b.organization_id = $1 and b.status in ('pending', 'running', 'completed')
        )
-       select b.id, b.deleted_at is not null as "isLeaving", b.replaced_by is not null as "mayStay"
+       select b.id, b.deleted_at is not null as "isDeleted", b.replaced_by is not null as "mayComeBack"
          from backups b join above on b.id = above.id where b.organization_id = $1`,
       [organizationId, id],
     );
@@ -26,7 +26,7 @@ export const chainStore = {
   },
 
   /** Backups of a project that are marked as removed and go only if another one, which holds the same, reads well. */
-  async leaving({ client }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
+  async waitingForReplacement({ client }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
       `select id from backups where organization_id = $1 and project_id = $2 and deleted_at is not null
           and replaced_by is not null order by id limit 100`,

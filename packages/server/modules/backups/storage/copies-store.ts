@@ -12,6 +12,7 @@ import {
   type PutOptions,
   type Removal,
 } from '@holdfast/engine';
+import { putIfDifferent } from './put-if-different.ts';
 
 export interface Copy {
   readonly storageDestinationId: string;
@@ -63,10 +64,11 @@ export class CopiesStore implements BlobStore {
    * Every copy that still works has the very same bytes under these keys afterwards, read back from it. What lies there
    * already is not put again: under a lock it could not be replaced.
    */
-  async level(keys: readonly string[], options: CallOptions = {}): Promise<void> {
+  async replicate(keys: readonly string[], options: CallOptions = {}): Promise<void> {
     for (const key of keys) {
       const bytes = await this.get(key, options);
-      for (const copy of [...this.#copies]) await this.#orDrop(copy, () => bringUp(copy, key, bytes, options));
+      for (const copy of [...this.#copies])
+        await this.#orDrop(copy, () => putIfDifferent(copy.store, key, bytes, options, lockOf(copy)));
     }
     if (this.#copies.length === 0) throw this.#exhausted();
   }
@@ -175,22 +177,4 @@ export class CopiesStore implements BlobStore {
 
 function lockOf({ lock }: Copy): { lock?: ObjectLock } {
   return lock ? { lock } : {};
-}
-
-async function bringUp(copy: Copy, key: string, bytes: Uint8Array, options: CallOptions): Promise<void> {
-  if (await isSame(copy.store, key, bytes, options)) return;
-  await copy.store.put(key, bytes, { ...options, ...lockOf(copy) });
-  if (await isSame(copy.store, key, bytes, options)) return;
-  throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
-}
-
-/** Reads it: only what comes back is there. */
-export async function isSame(
-  store: Pick<BlobStore, 'head' | 'get'>,
-  key: string,
-  bytes: Uint8Array,
-  options: CallOptions,
-): Promise<boolean> {
-  if ((await store.head(key, options))?.size !== bytes.length) return false;
-  return Buffer.compare(await store.get(key, { ...options, bytesMax: bytes.length }), bytes) === 0;
 }

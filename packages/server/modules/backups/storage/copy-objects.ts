@@ -1,5 +1,5 @@
-import { type BlobStore, backupPrefix, EngineError, manifestKey } from '@holdfast/engine';
-import { isSame } from './copies-store.ts';
+import { type BlobStore, backupPrefix, manifestKey } from '@holdfast/engine';
+import { putIfDifferent } from './put-if-different.ts';
 
 export interface CopyOptions {
   signal: AbortSignal;
@@ -20,11 +20,7 @@ export async function copyBackupObjects(
   let total = 0;
   const copy = async (key: string) => {
     const bytes = await from.get(key, { signal });
-    if (!(await isSame(to, key, bytes, { signal }))) {
-      await to.put(key, bytes, { signal });
-      if (!(await isSame(to, key, bytes, { signal })))
-        throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
-    }
+    await putIfDifferent(to, key, bytes, { signal });
     total += bytes.length;
     await onObject?.(bytes.length);
   };

@@ -68,7 +68,7 @@ export const copyStore = {
   /** The newest of them, and behind them deleted ones whose objects are still to be removed. */
   async newestIn({ client }: Transaction, organizationId: string, id: string, limit: number): Promise<HeldBackup[]> {
     const { rows } = await client.query<HeldBackup>(
-      `select b.id, b.deleted_at is not null as "isLeaving" from backups b join backup_copies c on c.backup_id = b.id
+      `select b.id, b.deleted_at is not null as "isDeleted" from backups b join backup_copies c on c.backup_id = b.id
         where b.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
           and b.status = 'completed' order by 2, b.id desc limit $3`,
       [organizationId, id, limit],

@@ -6,12 +6,12 @@ import { Problem } from '../../../platform/problem.ts';
 import { toJobError } from '../../job-error.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
-import { useOf } from '../contents/open-chain.ts';
-import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
+import { copyLockName } from '../contents/open-chain.ts';
+import { admitVerifications, verifyAgain } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { copyStore } from './copy-store.ts';
 import { hasObjects, lockedUntilOf, type Migration, MovedCopies } from './moved-copies.ts';
-import { isWhole, proveCopy } from './prove-copy.ts';
+import { isCopyWhole, proveCopy } from './prove-copy.ts';
 import { workOnDestination } from './work-on-destination.ts';
 
 const waitMs = 2000;
@@ -87,7 +87,7 @@ async function migrate(context: BackupsContext, run: Migration): Promise<TaskRes
     await sleep(waitMs, undefined, { signal: run.signal });
   }
   const { moved, staying } = copies;
-  await doubt(context, run, copies);
+  await verifyMovedAgain(context, run, copies);
   const [first] = staying.values();
   if (moved.size === 0 && first)
     throw new Problem(
@@ -115,7 +115,7 @@ function resultOf(before: TaskResult | null, { moved, staying }: MovedCopies): M
  * What was found damaged is verified, so that its record tells and nothing is built on it; and so is what moved whole and was
  * called damaged before, so that it is built on again.
  */
-async function doubt(
+async function verifyMovedAgain(
   context: BackupsContext,
   { destination }: Migration,
   { damaged, moved }: MovedCopies,
@@ -126,7 +126,7 @@ async function doubt(
     await database.tenant(organizationId, async (transaction) => {
       const row = await backupStore.find(transaction, organizationId, id);
       if (damaged.has(id) || row?.verification?.status === 'failed')
-        await doubtBackup(context, transaction, organizationId, id);
+        await verifyAgain(context, transaction, organizationId, id);
     });
   await admitVerifications(context.platform);
 }
@@ -214,7 +214,7 @@ async function untilUnused(
   const { database } = context.platform;
   for (const deadlineMs = performance.now() + readersWaitMsMax; performance.now() < deadlineMs; ) {
     const isFree = await database.tenant(destination.organizationId, (transaction) =>
-      isUnused(transaction, useOf(backupId, destination.id)),
+      isUnused(transaction, copyLockName(backupId, destination.id)),
     );
     if (isFree) return;
     await sleep(readWaitMs, undefined, { signal });
@@ -234,7 +234,7 @@ async function takeBack(
   const { organizationId } = destination;
   const whole: string[] = [];
   for (const id of backupIds)
-    if (await isWhole(context, organizationId, from, id, { signal, isThorough: false })) whole.push(id);
+    if (await isCopyWhole(context, organizationId, from, id, { signal, isThorough: false })) whole.push(id);
   await database.tenant(organizationId, async (transaction) => {
     const change = { status: 'failed' as const, error: toJobError(error) };
     await backupStore.updateCopy(transaction, organizationId, brokenId, target.id, change);

@@ -17,7 +17,7 @@ import { loadBackup } from '../load-backup.ts';
 import { copyBackupObjects } from './copy-objects.ts';
 import { copyStore } from './copy-store.ts';
 import { lockObjects } from './extend-locks.ts';
-import { isWhole, type ProofOptions, proveCopy } from './prove-copy.ts';
+import { isCopyWhole, type ProofOptions, proveCopy } from './prove-copy.ts';
 
 /** What one migration works with. */
 export interface Migration extends TaskRun {
@@ -158,7 +158,7 @@ export class MovedCopies {
 
   #isThere(id: string): Promise<boolean> {
     const { destination, to } = this.#run;
-    return isWhole(this.#context, destination.organizationId, to, id, this.#proof());
+    return isCopyWhole(this.#context, destination.organizationId, to, id, this.#proof());
   }
 
   /** The old place, then every other that is said to hold the backup and can be asked. */

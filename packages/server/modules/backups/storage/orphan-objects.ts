@@ -19,7 +19,7 @@ import { type DestinationRow, type OrphanObject, storageStore, taskStore } from 
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { copyStore, type KnownBackup } from './copy-store.ts';
-import { liesWholeIn, type ProofOptions } from './prove-copy.ts';
+import { isWholeInAny, type ProofOptions } from './prove-copy.ts';
 
 /** An orphan, and whether a job of somebody else might still be writing it. */
 export interface FoundOrphan extends OrphanObject {
@@ -50,11 +50,11 @@ export async function* findOrphans(
   const { after, signal } = options;
   const list = { signal, ...(after === undefined ? {} : { startAfter: after }) };
   const nowMs = context.platform.clock.now().getTime();
-  const judge = new Judge(context, destination, store, options);
+  const ownership = new ObjectOwnership(context, destination, store, options);
   const ageMs = await jobAgeMs(context, destination);
   for await (const info of store.list(backupsPrefix, list)) {
     const backupId = backupIdOfKey(info.key);
-    if (backupId === undefined || (await judge.owns(backupId, info.key))) continue;
+    if (backupId === undefined || (await ownership.isOwned(backupId, info.key))) continue;
     const isYoung = nowMs - Math.max(startedAtMs(backupId), info.modifiedAt.getTime()) < ageMs;
     yield { ...asOrphan(info), backupId, isYoung };
   }
@@ -90,7 +90,7 @@ const everything: Owns = () => true;
 const nothing: Owns = () => false;
 
 /** Says who owns what lies in the folder of a backup, one folder at a time. In doubt it is owned. */
-export class Judge {
+export class ObjectOwnership {
   readonly #context: BackupsContext;
   readonly #destination: DestinationRow;
   readonly #store: BlobStore;
@@ -106,12 +106,12 @@ export class Judge {
     this.#options = options;
   }
 
-  async owns(backupId: string, key: string): Promise<boolean> {
-    if (this.#current.backupId !== backupId) this.#current = { backupId, owns: await this.#judge(backupId) };
+  async isOwned(backupId: string, key: string): Promise<boolean> {
+    if (this.#current.backupId !== backupId) this.#current = { backupId, owns: await this.#ownerOf(backupId) };
     return this.#current.owns(key);
   }
 
-  async #judge(backupId: string): Promise<Owns> {
+  async #ownerOf(backupId: string): Promise<Owns> {
     const { database } = this.#context.platform;
     const known = await database.system((transaction) => copyStore.findAnywhere(transaction, backupId));
     if (!known) return this.#unlessWhole(backupId, 'no record knows it; a rescan registers it');
@@ -186,7 +186,7 @@ export class Judge {
     const proof = { signal, isThorough, provenIn: this.#provenIn };
     // Of two places that were asked for one that is lost would leave one alone.
     for (const id of destinationIds) {
-      if (await liesWholeIn(this.#context, organizationId, [id], backupId, proof)) continue;
+      if (await isWholeInAny(this.#context, organizationId, [id], backupId, proof)) continue;
       this.#options.onKept?.(backupId, 'the copy that the catalogue knows does not read well; a rescan links this one');
       return everything;
     }

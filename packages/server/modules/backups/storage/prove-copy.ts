@@ -50,7 +50,7 @@ export async function proveCopy(
 }
 
 /** Says no only for what is wrong with the copy itself; a storage that does not answer throws. */
-export async function isWhole(...proof: Parameters<typeof proveCopy>): Promise<boolean> {
+export async function isCopyWhole(...proof: Parameters<typeof proveCopy>): Promise<boolean> {
   try {
     await proveCopy(...proof);
     return true;
@@ -61,12 +61,12 @@ export async function isWhole(...proof: Parameters<typeof proveCopy>): Promise<b
 }
 
 /** Whether one of the destinations holds the backup whole. One that cannot be asked does not count. */
-export async function liesWholeIn(...where: Parameters<typeof lookInto>): Promise<boolean> {
-  return (await lookInto(...where)) === 'whole';
+export async function isWholeInAny(...where: Parameters<typeof conditionIn>): Promise<boolean> {
+  return (await conditionIn(...where)) === 'whole';
 }
 
 /** The same with what is not known: a destination that cannot be asked may hold it. */
-async function lookInto(
+async function conditionIn(
   context: BackupsContext,
   organizationId: string,
   destinationIds: readonly string[],
@@ -100,17 +100,17 @@ async function lookInto(
  * Whether a backup can still be read, as its catalogue says and its destinations answer: manifests, and every object's length.
  * Others go because of it and of their age, so a storage whose clock disagrees with ours ends it: nothing may go.
  */
-export async function lookForBackup(
+export async function conditionOfBackup(
   context: BackupsContext,
   organizationId: string,
   backupId: string,
   signal: AbortSignal,
-): ReturnType<typeof lookInto> {
+): ReturnType<typeof conditionIn> {
   const copies = await context.platform.database.tenant(organizationId, (transaction) =>
     backupStore.copies(transaction, organizationId, [backupId]),
   );
   const good = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
-  return lookInto(context, organizationId, good, backupId, { signal, isThorough: false, isTimeAsked: true });
+  return conditionIn(context, organizationId, good, backupId, { signal, isThorough: false, isTimeAsked: true });
 }
 
 async function destinationsOf(

@@ -16,7 +16,7 @@ const pauseDaysMax = 30;
 const writersEndMs = 10 * minuteMs;
 
 /** How jobs are tried that carry all that is left of a destination. */
-export const purging = {
+export const purgeJobSettings = {
   retryLimit: 1000,
   retryDelaySeconds: 10,
   timeoutSeconds: daySeconds,
@@ -39,7 +39,7 @@ export const purgeObjectsJob = defineJob({
     /** How often it has been looked for before. */
     kept: z.number().default(0),
   }),
-  ...purging,
+  ...purgeJobSettings,
 });
 type PurgeObjects = z.infer<typeof purgeObjectsJob.schema>;
 
@@ -75,11 +75,11 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
   try {
     await purgeOnce(context, job);
   } catch (error) {
-    const startAfter = lookAfterLastTry(context.platform.clock.now(), job);
+    const startAfter = nextPurgeAfterLastAttempt(context.platform.clock.now(), job);
     if (!startAfter) throw error;
     const about = { organizationId: job.data.purgedOrganizationId, storageDestinationId: job.data.destination.id };
     context.platform.log.error({ err: error, ...about }, 'objects of a purged organization are still there for now');
-    await lookAgain(context, job.data, startAfter);
+    await purgeAgain(context, job.data, startAfter);
   }
 }
 
@@ -131,26 +131,26 @@ async function purgeOnce(context: BackupsContext, job: RunningJob<PurgeObjects>)
     log.warn({ ...about, refused }, `a bucket kept objects of a purged organization${readable}`);
   } else if (!keepsKeys) log.info(about, 'the objects of a purged organization were removed');
   const isFirst = job.data.kept === 0;
-  const startAfter = nextLook(context.platform.clock.now(), job.data.kept, refused.length > 0 || keepsKeys);
-  if (startAfter) await lookAgain(context, { ...job.data, backupIds: isFirst ? backupIds : refused }, startAfter);
+  const startAfter = nextPurgeAt(context.platform.clock.now(), job.data.kept, refused.length > 0 || keepsKeys);
+  if (startAfter) await purgeAgain(context, { ...job.data, backupIds: isFirst ? backupIds : refused }, startAfter);
 }
 
 /**
  * When what is left of a purged organization is looked for again: soon after the first look, which may have come before the last
  * word of those that were writing, and ever more rarely while a bucket keeps something.
  */
-export function nextLook(now: Date, kept: number, isKept: boolean): Date | undefined {
+export function nextPurgeAt(now: Date, kept: number, isKept: boolean): Date | undefined {
   if (kept >= keptMax) return undefined;
   if (isKept) return later(now, Math.min(2 ** kept, pauseDaysMax) * dayMs);
   return kept === 0 ? later(now, writersEndMs) : undefined;
 }
 
 /** A storage that is away for longer than every try lasts is looked for again as one that keeps something: no row is left that knows of it. */
-export function lookAfterLastTry(now: Date, job: RunningJob<{ kept: number }>): Date | undefined {
-  return job.lastAttempt && !job.signal.aborted ? nextLook(now, job.data.kept, true) : undefined;
+export function nextPurgeAfterLastAttempt(now: Date, job: RunningJob<{ kept: number }>): Date | undefined {
+  return job.lastAttempt && !job.signal.aborted ? nextPurgeAt(now, job.data.kept, true) : undefined;
 }
 
-async function lookAgain({ platform }: BackupsContext, left: PurgeObjects, startAfter: Date): Promise<void> {
+async function purgeAgain({ platform }: BackupsContext, left: PurgeObjects, startAfter: Date): Promise<void> {
   const { purgedOrganizationId: organizationId, kept } = left;
   await platform.database.system((transaction) =>
     platform.queue.enqueue(transaction, purgeObjectsJob, withResealed({ ...left, kept: kept + 1 }, platform.keyring), {

@@ -11,7 +11,7 @@ import { systemActor } from '../../audit/index.ts';
 import type { TaskResult, TaskRun } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { copyStore } from './copy-store.ts';
-import { folderOf, Judge } from './orphan-objects.ts';
+import { folderOf, ObjectOwnership } from './orphan-objects.ts';
 
 const objectsPerCall = 200;
 const failuresMax = 100;
@@ -27,7 +27,7 @@ export async function purgeVersions(context: BackupsContext, run: TaskRun): Prom
   const dryRun = task.result?.dryRun === true;
   const store = await context.stores.open(destination);
   const purge = new Purge(store, signal, dryRun, task.result);
-  const judge = new Judge(context, destination, store, {
+  const ownership = new ObjectOwnership(context, destination, store, {
     after: undefined,
     signal,
     isThorough: !dryRun,
@@ -38,7 +38,7 @@ export async function purgeVersions(context: BackupsContext, run: TaskRun): Prom
     const strangers = await countStrangers(context, store, signal);
     for await (const object of hiddenObjects(store, signal)) {
       const owner = backupIdOfKey(object.key);
-      const reason = owner === undefined ? undefined : await whyKept(context, judge, owner, object.key, strangers);
+      const reason = owner === undefined ? undefined : await whyKept(context, ownership, owner, object.key, strangers);
       if (reason === undefined) await purge.add(object);
       else purge.skip(object, folderOf(owner!), reason);
       if (purge.isFresh) await onProgress(removingPercent, 'Removing', purge.result.bytes, purge.result);
@@ -79,12 +79,12 @@ async function countStrangers(
 
 async function whyKept(
   { platform: { database } }: BackupsContext,
-  judge: Judge,
+  ownership: ObjectOwnership,
   backupId: string,
   key: string,
   strangers: number,
 ): Promise<string | undefined> {
-  if (await judge.owns(backupId, key))
+  if (await ownership.isOwned(backupId, key))
     return 'it belongs to a backup that is known; bring it back if it is missing there';
   if (strangers === 0) return undefined;
   const known = await database.system((transaction) => copyStore.findAnywhere(transaction, backupId));

@@ -13,11 +13,11 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** A file that was to be registered where it lies, and was not, still belongs to whoever put it there. */
-export function isForeign(row: BackupRow): boolean {
+export function isUnregisteredImport(row: BackupRow): boolean {
   return row.imported?.inPlace === true && row.status !== 'completed';
 }
 
-export async function within<Result>(
+export async function withStore<Result>(
   context: BackupsContext,
   destination: DestinationRow,
   work: (store: BlobStore) => Promise<Result>,

@@ -10,13 +10,13 @@ import { isUnused } from '../../../platform/database/use-locks.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { admitTasks, type DestinationRow, requestRescan, storageStore, taskStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
-import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
+import { admitVerifications, verifyAgain } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { type RemoveObjects, removeObjectsJob } from '../jobs.ts';
 import { chainStore } from './chain-store.ts';
 import { hasObjects } from './moved-copies.ts';
-import { liesWholeIn } from './prove-copy.ts';
-import { isForeign, isRefusal, noteRemoval, within } from './removal.ts';
+import { isWholeInAny } from './prove-copy.ts';
+import { isRefusal, isUnregisteredImport, noteRemoval, withStore } from './removal.ts';
 import { followMoved, removeUnfinished } from './remove-unfinished.ts';
 import type { UnknownBackups } from './unknown-backups.ts';
 
@@ -63,13 +63,13 @@ async function removeDeleted(
   const dependentsNow = () =>
     database.tenant(organizationId, (transaction) => chainStore.dependents(transaction, organizationId, backupId));
   const dependents = await dependentsNow();
-  if (dependents.some(({ isLeaving }) => !isLeaving)) return unmark(context, row, 'what builds on it stays');
+  if (dependents.some(({ isDeleted }) => !isDeleted)) return unmark(context, row, 'what builds on it stays');
   // Those decide first whether they go; the last of them sends for this one again.
-  if (dependents.some(({ mayStay }) => mayStay)) return;
+  if (dependents.some(({ mayComeBack }) => mayComeBack)) return;
   const isGoing = await isReplaced(context, row, destinations, signal);
   if (!isGoing && (await isWholeSomewhere(context, row, destinations, signal)))
     return unmark(context, row, 'what replaces it could not be read whole');
-  const own = isForeign(row) ? [] : destinations;
+  const own = isUnregisteredImport(row) ? [] : destinations;
   const chainIds = [backupId, ...dependents.map(({ id }) => id)];
   for (const destination of own)
     if (
@@ -78,7 +78,7 @@ async function removeDeleted(
     )
       return unmark(context, row, 'what builds on it lies in a destination, unknown to the catalogue', destination);
   // While the destinations were asked what they hold unknown to the catalogue, a rescan may have made it known.
-  if ((await dependentsNow()).some(({ isLeaving }) => !isLeaving))
+  if ((await dependentsNow()).some(({ isDeleted }) => !isDeleted))
     return unmark(context, row, 'what builds on it was found meanwhile');
   // Nobody begins to read what is marked; who began before reads to the end.
   const isFree = await database.tenant(organizationId, (transaction) => isUnused(transaction, backupId));
@@ -87,7 +87,7 @@ async function removeDeleted(
   let isLocked = false;
   for (const destination of own) {
     try {
-      const removed = await within(context, destination, (store) => deleteBackup(store, backupId, { signal }));
+      const removed = await withStore(context, destination, (store) => deleteBackup(store, backupId, { signal }));
       if (removed.versionsKept) versionsKept.push(destination.id);
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -96,14 +96,14 @@ async function removeDeleted(
     }
   }
   if (isLocked) return;
-  const isGone = isForeign(row) || (await removeFormer(context, unknown, row, chainIds, own, signal));
+  const isGone = isUnregisteredImport(row) || (await removeFormer(context, unknown, row, chainIds, own, signal));
   await database.tenant(organizationId, async (transaction) => {
     // It does not come back: what it builds on need not wait for what is left elsewhere.
     if (!isGone) await backupStore.update(transaction, organizationId, backupId, { replacedBy: null });
     else {
       await backupStore.purge(transaction, organizationId, backupId);
       // Nobody can remove what lies where the destination itself was removed first.
-      if (forgottenIds.length > 0 && !isForeign(row))
+      if (forgottenIds.length > 0 && !isUnregisteredImport(row))
         await noteRemoval(context, transaction, row, 'backup.objects_left', { storageDestinationIds: forgottenIds });
       if (destinations.length > 0)
         await noteRemoval(context, transaction, row, 'backup.objects_removed', { versionsKept });
@@ -142,7 +142,7 @@ async function removeFormer(
     // One that does not answer is asked when it does: nobody waits for it here.
     if (destination.status !== 'connected') isGone = false;
     else
-      await within(context, destination, async (store) => {
+      await withStore(context, destination, async (store) => {
         if (!(await hasObjects(store, backupId, signal))) return;
         if (!(await unknown.needAny(destination, store, chainIds, signal)))
           await deleteBackup(store, backupId, { signal });
@@ -164,7 +164,7 @@ async function isNeededIn(
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    return await within(context, destination, (store) => unknown.needAny(destination, store, backupIds, signal));
+    return await withStore(context, destination, (store) => unknown.needAny(destination, store, backupIds, signal));
   } catch (error) {
     if (!isRefusal(error)) throw error;
     return false;
@@ -192,7 +192,7 @@ async function isReplaced(
   // Merged into another place altogether: there it has to be.
   const places = beside.length > 0 ? beside.map((id) => [id]) : [goodOf(replacedBy)];
   for (const place of places)
-    if (!(await liesWholeIn(context, organizationId, place, replacedBy, { signal, isThorough: true }))) return false;
+    if (!(await isWholeInAny(context, organizationId, place, replacedBy, { signal, isThorough: true }))) return false;
   return true;
 }
 
@@ -208,7 +208,7 @@ async function isWholeSomewhere(
 ): Promise<boolean> {
   const failures: unknown[] = [];
   for (const destination of destinations) {
-    const look = within(context, destination, (store) => store.head(manifestKey(id), { signal }));
+    const look = withStore(context, destination, (store) => store.head(manifestKey(id), { signal }));
     const found = await look.catch((error: unknown) => void failures.push(error));
     if (found) return true;
   }
@@ -225,7 +225,7 @@ async function unmark(context: BackupsContext, row: BackupRow, why: string, need
     await chainStore.bringBack(transaction, organizationId, backupId);
     await noteRemoval(context, transaction, row, 'backup.removal_refused', { replacedBy });
     // Nothing goes for its sake again before it was found whole.
-    if (replacedBy !== null && !neededIn) await doubtBackup(context, transaction, organizationId, replacedBy);
+    if (replacedBy !== null && !neededIn) await verifyAgain(context, transaction, organizationId, replacedBy);
     if (neededIn) await requestRescan(context, transaction, neededIn);
   });
   if (neededIn) await admitTasks(context.platform);

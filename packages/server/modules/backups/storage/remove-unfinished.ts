@@ -5,7 +5,7 @@ import type { BackupRow } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { type RemoveObjects, removeObjectsJob } from '../jobs.ts';
 import { copyStore } from './copy-store.ts';
-import { isForeign, isRefusal, noteRemoval, within } from './removal.ts';
+import { isRefusal, isUnregisteredImport, noteRemoval, withStore } from './removal.ts';
 
 const pauseDaysMax = 30;
 
@@ -27,7 +27,7 @@ export async function removeUnfinished(
   { destinations, forgottenIds }: Places,
   job: RemoveObjects,
 ): Promise<void> {
-  if (isForeign(row)) return;
+  if (isUnregisteredImport(row)) return;
   const { id: backupId, organizationId } = row;
   const { clock, database, log, queue } = context.platform;
   const { left, looks = 0, isWithdrawn = false } = job.data;
@@ -59,7 +59,7 @@ async function removeFrom(
   { backupId, isWithdrawn }: { backupId: string; isWithdrawn: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  await within(context, destination, async (store) => {
+  await withStore(context, destination, async (store) => {
     if (isWithdrawn || (await store.head(manifestKey(backupId), { signal })) === undefined)
       await deleteBackup(store, backupId, { signal });
     else context.platform.log.warn({ backupId }, 'an unfinished backup has a manifest and stays; a rescan links it');

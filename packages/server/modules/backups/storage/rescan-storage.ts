@@ -20,7 +20,7 @@ import { isWithoutRoom } from '../../organizations/index.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
-import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
+import { admitVerifications, verifyAgain } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { rewrapIfOlder } from '../keys/backup-keys.ts';
 import { adoptKeys } from '../keys/key-copies.ts';
@@ -59,7 +59,7 @@ export async function rescanStorage(context: BackupsContext, run: TaskRun): Prom
       await onProgress(50, 'Registering', rescan.result.bytes);
     }
     rescan.requireSome(unopened);
-    await rescan.doubtMissing();
+    await rescan.failMissingCopies();
     return rescan.result;
   } finally {
     await store.close();
@@ -142,7 +142,7 @@ class Rescan {
   }
 
   /** What the catalogue says lies here and does not: its copy here is lost, and without another one so is the backup. */
-  async doubtMissing(): Promise<void> {
+  async failMissingCopies(): Promise<void> {
     const { database } = this.#context.platform;
     const { organizationId, id } = this.#destination;
     const said = await database.tenant(organizationId, (transaction) =>
@@ -156,7 +156,7 @@ class Rescan {
         await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'failed', error: lost() });
         const copies = await backupStore.copies(transaction, organizationId, [backupId]);
         if (!copies.some(({ status }) => status === 'completed'))
-          await doubtBackup(this.#context, transaction, organizationId, backupId);
+          await verifyAgain(this.#context, transaction, organizationId, backupId);
         await this.#note(transaction, 'backup.copy_missing', backupId, {});
       });
       this.result.missing++;

@@ -1,6 +1,6 @@
 import { type BlobStore, logSegmentsPrefix } from '@holdfast/engine';
 import type { PitrContext } from '../context.ts';
-import { openLog, useOfLog } from '../log-access.ts';
+import { logLockName, openLog } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { isOvertaken } from './orphan-logs.ts';
 
@@ -16,7 +16,7 @@ export async function bringHome(
 ): Promise<number> {
   const { database } = context.backups.platform;
   // Nobody removes it from there meanwhile.
-  const release = await database.useLocks.hold([useOfLog(logId, storageDestinationId)]);
+  const release = await database.useLocks.hold([logLockName(logId, storageDestinationId)]);
   try {
     const found = await database.tenant(organizationId, async (transaction) => {
       const row = await pitrStore.find(transaction, organizationId, projectId);

@@ -13,7 +13,7 @@ import { later, minuteMs } from '../../../platform/durations.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
-import { lockOf, readerOf, removalOfLog, useOfLog } from '../log-access.ts';
+import { lockOf, logLockName, logRemovalLockName, readerOf } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Nobody captures while the last objects are copied; the lease is free again after this long in any case. */
@@ -60,10 +60,12 @@ interface Move {
 async function moveAlone(context: PitrContext, row: LogRow, move: Move): Promise<number> {
   const { database } = context.backups.platform;
   const { organizationId, logId } = row;
-  const release = await database.useLocks.hold([useOfLog(logId, move.target.id)]);
+  const release = await database.useLocks.hold([logLockName(logId, move.target.id)]);
   try {
     const isQuiet = () =>
-      database.tenant(organizationId, (transaction) => isUnused(transaction, removalOfLog(logId, move.target.id)));
+      database.tenant(organizationId, (transaction) =>
+        isUnused(transaction, logRemovalLockName(logId, move.target.id)),
+      );
     while (!(await isQuiet())) await sleep(lookEveryMs, undefined, { signal: move.signal });
     return await moveLog(context, row, move);
   } finally {

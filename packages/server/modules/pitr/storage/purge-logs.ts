@@ -1,6 +1,6 @@
 import { isEngineError, logPrefix } from '@holdfast/engine';
 import type { Queue, RunningJob } from '../../../platform/queue.ts';
-import { lookAfterLastTry, nextLook } from '../../backups/index.ts';
+import { nextPurgeAfterLastAttempt, nextPurgeAt } from '../../backups/index.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
 import { isWithoutCredentials, storageStore, taskStore, withResealed } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -40,13 +40,13 @@ export async function purgeLogs(context: PitrContext, job: RunningJob<PurgeLogs>
   try {
     await purgeOnce(context, job);
   } catch (error) {
-    const startAfter = lookAfterLastTry(clock.now(), job);
+    const startAfter = nextPurgeAfterLastAttempt(clock.now(), job);
     if (!startAfter) throw error;
     log.error(
       { err: error, organizationId: job.data.purgedOrganizationId },
       'logs of a purged organization are still there for now',
     );
-    await lookAgain(context, job.data, startAfter);
+    await purgeAgain(context, job.data, startAfter);
   }
 }
 
@@ -72,11 +72,11 @@ async function purgeOnce(context: PitrContext, job: RunningJob<PurgeLogs>): Prom
   } finally {
     await store.close();
   }
-  const startAfter = nextLook(clock.now(), kept, isKept);
-  if (startAfter) await lookAgain(context, job.data, startAfter);
+  const startAfter = nextPurgeAt(clock.now(), kept, isKept);
+  if (startAfter) await purgeAgain(context, job.data, startAfter);
 }
 
-async function lookAgain({ backups: { platform } }: PitrContext, left: PurgeLogs, startAfter: Date): Promise<void> {
+async function purgeAgain({ backups: { platform } }: PitrContext, left: PurgeLogs, startAfter: Date): Promise<void> {
   const { purgedOrganizationId: organizationId, kept } = left;
   await platform.database.system((transaction) =>
     platform.queue.enqueue(transaction, purgeLogsJob, withResealed({ ...left, kept: kept + 1 }, platform.keyring), {

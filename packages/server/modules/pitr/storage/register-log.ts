@@ -3,7 +3,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { isWithoutRoom } from '../../organizations/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
-import { useOfLog } from '../log-access.ts';
+import { logLockName } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { type FoundLog, joinLog } from './join-log.ts';
 import { joinedSegments } from './joined-segments.ts';
@@ -28,7 +28,7 @@ type Outcome =
 export async function registerLog(context: PitrContext, place: Place, logId: string): Promise<Outcome> {
   const { database, queue } = context.backups.platform;
   // Whoever is told to remove it from now on waits; whoever was told before is seen below.
-  const release = await database.useLocks.hold([useOfLog(logId, place.destinationId)]);
+  const release = await database.useLocks.hold([logLockName(logId, place.destinationId)]);
   try {
     const removals = await queue.open(removeLogJob);
     if (removals.some((removal) => removal.logId === logId)) return undefined;

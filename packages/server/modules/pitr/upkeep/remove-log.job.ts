@@ -7,7 +7,7 @@ import type { RunningJob } from '../../../platform/queue.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
-import { removalOfLog, useOfLog } from '../log-access.ts';
+import { logLockName, logRemovalLockName } from '../log-access.ts';
 import { pitrStore } from '../pitr-store.ts';
 
 const keysPerCall = 500;
@@ -18,7 +18,7 @@ type Job = RunningJob<{ organizationId: string; storageDestinationId: string; lo
 export async function removeLog(context: PitrContext, job: Job): Promise<void> {
   const { storageDestinationId, logId } = job.data;
   const { useLocks } = context.backups.platform.database;
-  const release = await useLocks.hold([removalOfLog(logId, storageDestinationId)]);
+  const release = await useLocks.hold([logRemovalLockName(logId, storageDestinationId)]);
   try {
     await removeUnwanted(context, job);
   } catch (error) {
@@ -45,7 +45,7 @@ async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
     // A log that was moved and moved back lives here again.
     if (row?.storageDestinationId === storageDestinationId) return undefined;
     // Whoever opens it from now on opens it where it lies; this job comes again until those who read here, or bring it back, are done.
-    if (!(await isUnused(transaction, useOfLog(logId, storageDestinationId))))
+    if (!(await isUnused(transaction, logLockName(logId, storageDestinationId))))
       throw new Problem('RESOURCE_IN_USE', 'A moment is being read from here; the log goes afterwards.');
     const [destination] = await storageStore.many(transaction, organizationId, [storageDestinationId]);
     if (!destination) return undefined;

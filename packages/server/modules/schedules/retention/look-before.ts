@@ -1,6 +1,6 @@
 import { hourMs, later, minuteMs, secondMs } from '../../../platform/durations.ts';
 import { ClocksDisagree } from '../../../platform/same-time.ts';
-import { admitVerifications, doubtBackup, lookForBackup } from '../../backups/index.ts';
+import { admitVerifications, conditionOfBackup, verifyAgain } from '../../backups/index.ts';
 import type { SchedulesContext } from '../context.ts';
 import { loadState } from './project-state.ts';
 import { type RetentionCheck, retentionCheckStore } from './retention-check-store.ts';
@@ -36,7 +36,7 @@ export async function lookBefore(
   const broken: string[] = [];
   let isUnknown = false;
   for (const { id } of newest) {
-    const look = lookForBackup(context.backups, organizationId, id, AbortSignal.any([signal, patience]));
+    const look = conditionOfBackup(context.backups, organizationId, id, AbortSignal.any([signal, patience]));
     const found = await look.catch((error: unknown) => {
       if (error instanceof ClocksDisagree) log.warn({ organizationId, projectId, backupId: id }, error.message);
       else if (!patience.aborted || signal.aborted) throw error;
@@ -48,7 +48,7 @@ export async function lookBefore(
   if (broken.length === 0 && !isUnknown) return 'safe';
   log.warn({ organizationId, projectId, broken }, 'nothing expires: the newest backup was not found whole');
   await database.tenant(organizationId, async (transaction) => {
-    for (const id of broken) await doubtBackup(context.backups, transaction, organizationId, id);
+    for (const id of broken) await verifyAgain(context.backups, transaction, organizationId, id);
     const again = later(clock.now(), broken.length > 0 ? verifiedMs : hourMs);
     await retentionCheckStore.postpone(transaction, organizationId, projectId, again);
   });

@@ -108,7 +108,7 @@ export async function heldFault(
   held: readonly HeldBackup[],
   signal: AbortSignal,
 ): Promise<EngineError | undefined> {
-  const ids = held.filter(({ isLeaving }) => !isLeaving).map(({ id }) => id);
+  const ids = held.filter(({ isDeleted }) => !isDeleted).map(({ id }) => id);
   try {
     for (const id of ids) for await (const _ of store.list(backupPrefix(id), { signal })) return undefined;
   } catch (error) {
