@@ -1,16 +1,16 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 
-/** A backup that is read with the help of another one. */
+/** A backup that builds on another one. */
 interface Dependent {
   readonly id: string;
-  /** It was marked as removed. */
+  /** It is marked for removal. */
   readonly isDeleted: boolean;
-  /** It stays after all if what replaces it does not read well. */
+  /** Its removal is undone if the backup that replaces it does not read well. */
   readonly mayComeBack: boolean;
 }
 
 export const chainStore = {
-  /** Everything that is read with the help of a backup, at any depth. */
+  /** Everything that builds on a backup, at any depth. */
   async dependents({ client }: Transaction, organizationId: string, id: string): Promise<Dependent[]> {
     const { rows } = await client.query<Dependent>(
       `with recursive above as (
@@ -25,7 +25,9 @@ export const chainStore = {
     return rows;
   },
 
-  /** Backups of a project that are marked as removed and go only if another one, which holds the same, reads well. */
+  /**
+   * Backups of a project that are marked for removal, but are removed only if the backup that replaces them reads well.
+   */
   async waitingForReplacement({ client }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
       `select id from backups where organization_id = $1 and project_id = $2 and deleted_at is not null
@@ -35,7 +37,7 @@ export const chainStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** Takes back the removal of a backup and of everything it builds on. */
+  /** Undoes the removal of a backup and of everything it builds on. */
   async bringBack({ client }: Transaction, organizationId: string, id: string): Promise<void> {
     await client.query(
       `with recursive chain as (

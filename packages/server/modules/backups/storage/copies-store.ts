@@ -21,15 +21,15 @@ export interface Copy {
 }
 
 /**
- * Several destinations as one store. What is put goes to each; a destination that fails is dropped and told, and the
- * others go on, until none is left. Reads come from the first that works and has what is asked for.
+ * Several destinations as one store. Puts go to each of them. A destination that fails is dropped and reported, and the
+ * others go on until none is left. Reads come from the first one that works and has the object.
  */
 export class CopiesStore implements BlobStore {
   readonly #copies: Copy[];
   readonly #onFailure: (storageDestinationId: string, error: unknown) => Promise<void>;
   #lastFailure: unknown;
 
-  /** `failure` is what kept a destination from being opened; it is told when no other is left. */
+  /** `failure` is the error of a destination that could not be opened; it is thrown when no other is left. */
   constructor(
     copies: readonly Copy[],
     onFailure: (storageDestinationId: string, error: unknown) => Promise<void>,
@@ -60,10 +60,7 @@ export class CopiesStore implements BlobStore {
     throw this.#exhausted();
   }
 
-  /**
-   * Every copy that still works has the very same bytes under these keys afterwards, read back from it. What lies there
-   * already is not put again: under a lock it could not be replaced.
-   */
+  /** Makes sure that every working copy has the same bytes under these keys, read back from it. */
   async replicate(keys: readonly string[], options: CallOptions = {}): Promise<void> {
     for (const key of keys) {
       const bytes = await this.get(key, options);
@@ -117,7 +114,7 @@ export class CopiesStore implements BlobStore {
     for (const { store } of this.#copies) await store.extendLock(keys, lock, options);
   }
 
-  /** What is put with a lock goes to each, so each has to take it. */
+  /** Locked puts go to every copy, so each of them must be able to lock. */
   async lockAbility(options?: CallOptions): Promise<LockAbility> {
     for (const { store } of this.#copies) {
       const ability = await store.lockAbility(options);
@@ -153,13 +150,13 @@ export class CopiesStore implements BlobStore {
     }
   }
 
-  /** One that cannot be read is dropped as long as another is left; the last may answer when it is asked again. */
+  /** Drops a copy that cannot be read while another is left. The last one is kept: it may answer the next time. */
   async #dropReader(copy: Copy, error: unknown): Promise<undefined> {
     if (this.#copies.length === 1) throw error;
     await this.#drop(copy, error);
   }
 
-  /** A conflict is the work of another worker on the same backup, not a fault of the destination. */
+  /** A conflict comes from another worker on the same backup and is no fault of the destination. */
   async #drop(copy: Copy, error: unknown): Promise<void> {
     if (!isEngineError(error) || error.code === 'CANCELLED' || error.code === 'STORAGE_CONFLICT') throw error;
     this.#lastFailure = error;

@@ -7,8 +7,9 @@ export interface CopyOptions {
 }
 
 /**
- * Copies every object of a backup and reads each back; the manifest goes last, so that the copy is no backup before it is
- * whole. What lies there already with the same bytes is not sent again, so the work can be taken up where it broke off.
+ * Copies every object of a backup and reads each one back. The manifest is copied last, so that an incomplete copy does
+ * not count as a backup. Objects that are there with the same bytes are not sent again, so an interrupted copy can be
+ * continued.
  */
 export async function copyBackupObjects(
   backupId: string,

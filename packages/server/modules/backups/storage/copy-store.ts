@@ -9,13 +9,13 @@ export interface KnownBackup {
   status: JobStatus;
   isDeleted: boolean;
   imported: ImportRequest | null;
-  /** Where copies of it are said to lie; those that failed are left out. */
+  /** Destinations with a copy, as the catalogue says; failed copies are left out. */
   destinationIds: readonly string[];
 }
 
 /** SQL on where the copies of backups lie. */
 export const copyStore = {
-  /** One bucket may be a destination of several organizations, so the question goes to all of them. */
+  /** Several organizations may use the same bucket, so this asks about all of them. */
   async findAnywhere({ client }: Transaction, backupId: string): Promise<KnownBackup | undefined> {
     const { rows } = await client.query<KnownBackup>(
       `select b.organization_id as "organizationId", b.status, b.deleted_at is not null as "isDeleted", b.imported,
@@ -27,7 +27,7 @@ export const copyStore = {
     return rows[0];
   },
 
-  /** Of backups that lie whole somewhere those without a record, and those whose record says that they did not succeed. */
+  /** Which of these whole backups have no record, or have one that says they failed. */
   async unknownAmong({ client }: Transaction, backupIds: readonly string[]): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
       `select given.id from unnest($1::text[]) as given(id) left join backups b on b.id = given.id
@@ -37,7 +37,10 @@ export const copyStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** A backup that has ended without a result has no copies; those that failed by themselves keep their reason. */
+  /**
+   * For a backup that ended without a result: all its copies are failed. Those that failed by themselves keep their
+   * reason.
+   */
   async failAll(
     { client }: Transaction,
     organizationId: string,
@@ -51,7 +54,9 @@ export const copyStore = {
     );
   },
 
-  /** Completed backups with a good copy in a destination, oldest first: what builds on another comes after it. */
+  /**
+   * Completed backups with a good copy in a destination, oldest first, so that parents come before their increments.
+   */
   async completedIn(
     { client }: Transaction,
     { organizationId, id }: DestinationRow,
@@ -65,7 +70,7 @@ export const copyStore = {
     return rows.map(({ id, parentId, bytes }) => ({ id, parentId, bytes: Number(bytes ?? 0) }));
   },
 
-  /** The newest of them, and behind them deleted ones whose objects are still to be removed. */
+  /** The newest of them, then deleted ones whose objects are still to be removed. */
   async newestIn({ client }: Transaction, organizationId: string, id: string, limit: number): Promise<HeldBackup[]> {
     const { rows } = await client.query<HeldBackup>(
       `select b.id, b.deleted_at is not null as "isDeleted" from backups b join backup_copies c on c.backup_id = b.id
@@ -76,7 +81,7 @@ export const copyStore = {
     return rows;
   },
 
-  /** Those of a destination, and none of them can change its place before the transaction ends. */
+  /** Locks the good copies in a destination, so that none of them is moved before the transaction ends. */
   async lockIn({ client }: Transaction, { organizationId, id }: DestinationRow): Promise<string[]> {
     const { rows } = await client.query<{ backup_id: string }>(
       `select c.backup_id from backup_copies c join backups b on b.id = c.backup_id and b.status = 'completed' and b.deleted_at is null
@@ -86,7 +91,7 @@ export const copyStore = {
     return rows.map((row) => row.backup_id);
   },
 
-  /** The good copies of these backups lie in the other destination from now on, and are locked as they are there. */
+  /** Moves the good copies of these backups to another destination, with the locks that they have there. */
   async move(
     { client }: Transaction,
     from: DestinationRow,
@@ -104,7 +109,7 @@ export const copyStore = {
         where organization_id = $1 and storage_destination_id = $2 and backup_id = any($4) and status = 'completed'`,
       [organizationId, from.id, to.id, [...backupIds]],
     );
-    // Of another copy whose lock was never prolonged it is only known how long that of the whole backup was to last.
+    // For a copy whose lock was never extended, only the lock time of the whole backup is known.
     await client.query(
       `update backups b set storage_destination_id = case when storage_destination_id = $2 then $3 else storage_destination_id end,
               locked_until = greatest($5, (
@@ -118,7 +123,7 @@ export const copyStore = {
     );
   },
 
-  /** Records of copies that were the same objects as others, which have gone elsewhere. */
+  /** Removes records of copies that named the same objects, which have moved. */
   async unlink(
     { client }: Transaction,
     organizationId: string,
@@ -131,7 +136,7 @@ export const copyStore = {
     );
   },
 
-  /** Backups whose good copy lies in one destination and that are said to lie in none of the others. */
+  /** Backups with a good copy in one destination, and with no copy in any of the others. */
   async onlyIn({ client }: Transaction, there: DestinationRow, notIn: readonly string[]): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
       `select c.backup_id as id from backup_copies c join backups b on b.id = c.backup_id
@@ -144,7 +149,7 @@ export const copyStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** A good copy lies in this destination. The backup is read from there when its former place has lost it. */
+  /** Records a good copy in this destination. The backup is read from there when its former place has lost it. */
   async link(
     { client }: Transaction,
     { organizationId, id }: DestinationRow,
@@ -167,7 +172,7 @@ export const copyStore = {
     );
   },
 
-  /** Its locks in this destination last until then; the backup is locked as long as any of its copies. */
+  /** Records until when the copy in this destination is locked. A backup is locked as long as any of its copies. */
   async prolong(
     { client }: Transaction,
     { organizationId, id }: DestinationRow,
@@ -196,7 +201,7 @@ export const copyStore = {
     return new Map(rows.map(({ id, backupIds }) => [id, backupIds]));
   },
 
-  /** The good backups in these destinations, whosoever they are. For a transaction of the system. */
+  /** The good backups in these destinations, of any organization. For a system transaction. */
   async inAny(
     { client }: Transaction,
     destinationIds: readonly string[],
@@ -210,7 +215,7 @@ export const copyStore = {
     return rows;
   },
 
-  /** The longest that a backup of the organization was ever given, in milliseconds. */
+  /** The longest time that a backup of the organization was ever given, in milliseconds. */
   async longestJobMs({ client }: Transaction, organizationId: string): Promise<number> {
     const { rows } = await client.query<{ ms: number | null }>(
       `select (max(extract(epoch from deadline_at - started_at)) * 1000)::float8 as ms from backups

@@ -17,9 +17,9 @@ import { copyStore } from './copy-store.ts';
 const keysPerCall = 500;
 
 /**
- * An increment is worth as much as what it builds on: before one is begun, the locks of its chain last at least as long
- * as its own will, in each destination that locks. A day more than needed, so that hourly increments do not ask for every object every hour. False when
- * a destination refuses; then a full backup is due.
+ * An increment is useless without its base. So before an increment begins, the locks of its chain are extended, in each
+ * destination that locks, to last at least as long as its own. One day is added, so that hourly increments do not
+ * extend the locks of every object every hour. False when a destination refuses; then a full backup is needed.
  */
 export async function extendLocks(
   context: BackupsContext,
@@ -70,7 +70,7 @@ async function extend(
   }
 }
 
-/** Every object of a backup is locked at least for so long. */
+/** Locks every object of a backup at least until this time. */
 export async function lockObjects(
   store: BlobStore,
   backupId: string,

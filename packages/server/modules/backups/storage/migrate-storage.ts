@@ -21,9 +21,9 @@ const readersWaitMsMax = 10 * minuteMs;
 const failuresMax = 100;
 
 /**
- * Copies every backup and reads each copy, then switches all records in one transaction, then removes the originals. All
- * at once, because an increment is read from where its parents lie; what has no whole copy stays, and is told. Can be
- * repeated after any interruption.
+ * Copies every backup and reads each copy, then switches all records in one transaction, then removes the originals.
+ * The records switch together because an increment is read from the place of its parents. A backup without a whole copy
+ * stays where it is and is reported. Can be repeated after any interruption.
  */
 export async function migrateStorage(context: BackupsContext, run: TaskRun): Promise<TaskResult> {
   const { destination, task, signal } = run;
@@ -45,7 +45,7 @@ export async function migrateStorage(context: BackupsContext, run: TaskRun): Pro
   }
 }
 
-/** Moving what lies there onto itself and then removing it would leave nothing. */
+/** Both are the same place: moving backups onto themselves and then removing the originals would leave nothing. */
 function onePlace(): Problem {
   return new Problem('INVALID_STATE', 'Both destinations are one place: what lies in the one lies in the other.');
 }
@@ -103,7 +103,7 @@ async function migrate(context: BackupsContext, run: Migration): Promise<TaskRes
 
 type Moved = Required<Pick<TaskResult, 'found' | 'copied' | 'bytes' | 'removed' | 'failures' | 'versionsKept'>>;
 
-/** What has moved by now, with what an attempt that broke off after its switch had moved and removed. */
+/** What has moved so far, including what an interrupted attempt moved and removed after its switch. */
 function resultOf(before: TaskResult | null, { moved, staying }: MovedCopies): Moved {
   const copied = (before?.copied ?? 0) + moved.size;
   const bytes = [...moved.values()].reduce((sum, size) => sum + size, before?.bytes ?? 0);
@@ -112,8 +112,8 @@ function resultOf(before: TaskResult | null, { moved, staying }: MovedCopies): M
 }
 
 /**
- * What was found damaged is verified, so that its record tells and nothing is built on it; and so is what moved whole and was
- * called damaged before, so that it is built on again.
+ * Verifies backups that were found damaged, so that their records say so and nothing is built on them. Also verifies
+ * backups that moved whole but were called damaged before, so that new backups can build on them again.
  */
 async function verifyMovedAgain(
   context: BackupsContext,
@@ -131,7 +131,7 @@ async function verifyMovedAgain(
   await admitVerifications(context.platform);
 }
 
-/** False, and nothing changed, while something works on the destination or a backup has come that is not copied yet. */
+/** False, and nothing is changed, while something works on the destination, or while a new backup is not copied yet. */
 async function switchAll(context: BackupsContext, run: Migration, copies: MovedCopies): Promise<boolean> {
   const { destination, target } = run;
   const { organizationId } = destination;
@@ -152,7 +152,7 @@ async function switchAll(context: BackupsContext, run: Migration, copies: MovedC
   });
 }
 
-/** A restore that began while the records were switched may still read the originals. */
+/** A restore that began during the switch of the records may still read the originals. */
 async function untilRead(context: BackupsContext, { target, signal }: Migration): Promise<void> {
   const deadlineMs = performance.now() + readersWaitMsMax;
   for (;;) {
@@ -165,9 +165,8 @@ async function untilRead(context: BackupsContext, { target, signal }: Migration)
 }
 
 /**
- * What lies in the old place of a backup that has its copy in the new one: of this run, or of one that broke off here.
- * Every copy has been read, in this run or now, before the first original goes; one that does not read well keeps its
- * original, and all of them.
+ * Removes the originals of backups that have a copy in the new place, moved by this run or by an interrupted one. Every
+ * copy is read before the first original is removed. If one copy does not read well, all originals stay.
  */
 async function removeOriginals(
   context: BackupsContext,
@@ -205,7 +204,7 @@ async function removeOriginals(
   }
 }
 
-/** Who began to read the originals before the records were switched reads them to the end, or for as long as is waited for restores. */
+/** Waits for readers that opened the originals before the switch, up to a time limit. */
 async function untilUnused(
   context: BackupsContext,
   { destination, signal }: Migration,
@@ -221,7 +220,7 @@ async function untilUnused(
   }
 }
 
-/** A copy that compared well does not read well: the originals stay and count again, and the task says so. */
+/** A copy had the right bytes but does not read well: the originals stay and count again, and the task says so. */
 async function takeBack(
   context: BackupsContext,
   { destination, target, from, signal }: Migration,

@@ -1,6 +1,6 @@
 /**
- * Of two backups by their ids: the one that takes the place of the other did not get into a destination where that one has a good
- * copy. Whoever asked for two places would be left with one.
+ * Whether a replacement failed to reach a destination where the replaced backup has a good copy. Whoever asked for two
+ * places would be left with one. Takes two SQL expressions for backup ids.
  */
 export function missesCopies(replacementId: string, replacedId: string): string {
   return `exists (

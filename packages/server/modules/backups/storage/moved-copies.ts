@@ -24,9 +24,9 @@ export interface Migration extends TaskRun {
   target: DestinationRow;
   from: BlobStore;
   to: BlobStore;
-  /** Other records of the place that is left: what they call their copy is the very same objects. */
+  /** Other records of the old place: their copies are the same objects. */
   siblings: readonly string[];
-  /** Records that could not be asked; they may be of that place too. */
+  /** Records that could not be asked: they may be of the old place too. */
   unsure: readonly string[];
 }
 
@@ -34,11 +34,11 @@ export interface Migration extends TaskRun {
 export class MovedCopies {
   /** Backups that lie whole in the new place, with their bytes. */
   readonly moved = new Map<string, number>();
-  /** Those that do not, and why. */
+  /** Backups that are not whole in the new place, with the reason. */
   readonly staying = new Map<string, string>();
-  /** Those of them that cannot be read anywhere. */
+  /** Those of them that cannot be read from any place. */
   readonly damaged = new Set<string>();
-  /** Moved ones that stay in the old place too, because one that stays there builds on them. */
+  /** Moved backups that also stay in the old place, because a backup that stays there builds on them. */
   readonly tied = new Map<string, string>();
   readonly proven = new Set<string>();
   /** As the manifests have them in the new place. */
@@ -56,7 +56,7 @@ export class MovedCopies {
     return [...this.staying, ...this.tied].map(([id, reason]) => ({ key: backupPrefix(id), reason }));
   }
 
-  /** Whatever has come since the last call too, bases before what builds on them. */
+  /** Copies all backups that are not copied yet, also new ones, bases before their increments. */
   async copyMissing(): Promise<void> {
     const { destination } = this.#run;
     const backups = await this.#context.platform.database.tenant(destination.organizationId, (transaction) =>
@@ -93,7 +93,10 @@ export class MovedCopies {
         if (this.moved.has(at)) this.tied.set(at, `${at} stays here too: ${id} builds on it.`);
   }
 
-  /** Keys that were wrapped anew since their manifests were copied, or while an older copy lay there, follow in the new place. */
+  /**
+   * Rewraps manifests in the new place when a key changed after they were copied, or when an older copy was there
+   * before.
+   */
   async rewrapIfOlder(transaction: Transaction): Promise<void> {
     const { destination, target } = this.#run;
     const { queue } = this.#context.platform;
@@ -101,7 +104,7 @@ export class MovedCopies {
       if (this.moved.has(row.id)) await rewrapIfOlder(queue, transaction, target, row, this.#envelopes.get(row.id));
   }
 
-  /** What lay there before is not sent again; its lock lasts as long as that of all others. */
+  /** Objects that were there before are not sent again; their locks are extended to the common end. */
   async #bring(id: string, total: number): Promise<number> {
     const { to, signal } = this.#run;
     const wasThere = await hasObjects(to, id, signal);
@@ -111,24 +114,25 @@ export class MovedCopies {
     return bytes;
   }
 
-  /** Throws what is wrong with the copy in the old place when no copy anywhere is whole. */
+  /** When no copy anywhere is whole, throws the error of the copy in the old place. */
   async #bringWhole(id: string, wasThere: boolean, total: number): Promise<number> {
     const { from, to, target, signal } = this.#run;
     if (wasThere && (await this.#isThere(id))) return storedBytes(to, id, signal);
-    // What lies there, or could not be removed again, gives way only to something that reads well.
+    // What is there already, or could not be removed later because of a lock, may be replaced only by a source that was
+    // proved.
     const needsProof = wasThere || target.objectLock !== null;
     let failure: unknown;
-    // Bytes damaged on their way are not damage at rest.
+    // The old place is read twice: bytes damaged in transit are not damage at rest.
     for await (const source of this.#sources(id, [from, from])) {
       try {
         return await this.#copy(id, source, needsProof, total);
       } catch (error) {
-        // Without its key no copy of it can be proved, wherever it lies.
+        // Without its key no copy can be proved, in any place.
         if (isKeyless(error)) {
           failure = error;
           break;
         }
-        // That another place does not answer, where this one is damaged, is no reason to wait for it.
+        // When this place is damaged, another place that does not answer is no reason to wait.
         if (!isDamage(error) && (failure === undefined || signal.aborted || !isEngineError(error))) throw error;
         failure ??= error;
       }
@@ -161,7 +165,7 @@ export class MovedCopies {
     return isCopyWhole(this.#context, destination.organizationId, to, id, this.#proof());
   }
 
-  /** The old place, then every other that is said to hold the backup and can be asked. */
+  /** The old place, then every other place that should hold the backup and can be opened. */
   async *#sources(id: string, first: readonly BlobStore[]): AsyncGenerator<BlobStore> {
     yield* first;
     const { destination, target, siblings, unsure } = this.#run;
@@ -190,12 +194,12 @@ async function parentOf(transaction: Transaction, organizationId: string, id: st
   return (await backupStore.find(transaction, organizationId, id))?.parentId ?? null;
 }
 
-/** Something is wrong with the copy itself; a storage that does not answer is another matter. */
+/** The copy itself is damaged. A storage that does not answer is another matter. */
 function isDamage(error: unknown): error is Error {
   return isEngineError(error, 'INTEGRITY_ERROR') || isEngineError(error, 'STORAGE_NOT_FOUND');
 }
 
-/** Neither the manifest's key nor the catalogue's opens: the customer withdrew the one that sealed them. */
+/** Neither the manifest's key nor the catalogue's opens: the customer withdrew the key. */
 function isKeyless(error: unknown): error is Error {
   return isEngineError(error, 'DECRYPTION_ERROR');
 }
@@ -211,7 +215,7 @@ async function storedBytes(store: BlobStore, backupId: string, signal: AbortSign
   return bytes;
 }
 
-/** One end for all copies of a migration, so that no increment outlives its base. */
+/** One common lock time for all copies of a migration, so that no increment is locked longer than its base. */
 export function lockedUntilOf({ target, task }: Migration): Date | null {
   return target.objectLock ? later(task.createdAt, (target.objectLock.days + 1) * dayMs) : null;
 }

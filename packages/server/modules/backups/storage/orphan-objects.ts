@@ -21,7 +21,7 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { copyStore, type KnownBackup } from './copy-store.ts';
 import { isWholeInAny, type ProofOptions } from './prove-copy.ts';
 
-/** An orphan, and whether a job of somebody else might still be writing it. */
+/** An orphan, and whether a job of another service may still be writing it. */
 export interface FoundOrphan extends OrphanObject {
   isYoung: boolean;
   backupId: string | null;
@@ -29,17 +29,18 @@ export interface FoundOrphan extends OrphanObject {
 
 export interface FindOptions extends Pick<ProofOptions, 'signal' | 'isThorough'> {
   after: string | undefined;
-  /** A folder that was left alone, and why. */
+  /** Called for a folder that is left alone, with the reason. */
   onKept?: (backupId: string, reason: string) => void;
 }
 
-/** Another service may share the bucket, and what it allows its jobs is not known here. */
+/** Another service may share the bucket, and its time limits for jobs are not known here. */
 const jobAgeMsMin = dayMs;
 const probeAgeMsMax = hourMs;
 
 /**
- * Objects of ours that no backup owns, ascending by key. Only names of our exact layout are looked at. A folder with a
- * manifest is a whole backup, which a rescan links, unless the catalogue has it elsewhere and that copy reads well.
+ * Our objects that no backup owns, ascending by key. Looks only at names of our exact layout. A folder with a manifest
+ * is a whole backup, which a rescan links, unless the catalogue has the backup in another place where its copy reads
+ * well.
  */
 export async function* findOrphans(
   context: BackupsContext,
@@ -66,7 +67,7 @@ function asOrphan({ key, size, modifiedAt }: BlobInfo): OrphanObject {
   return { key, bytes: size, lastModified: modifiedAt };
 }
 
-/** Older than any job can run: twice what the longest was ever given. */
+/** Twice the longest time that any job was given: no job can still be running. */
 async function jobAgeMs({ platform: { database } }: BackupsContext, { organizationId }: DestinationRow) {
   const longestMs = await database.tenant(organizationId, async (transaction) =>
     Math.max(
@@ -79,7 +80,7 @@ async function jobAgeMs({ platform: { database } }: BackupsContext, { organizati
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Our ids begin with their time. */
+/** Our ids begin with the time when they were made. */
 function startedAtMs(backupId: string): number {
   const time = backupId.slice('bkp_'.length).toLowerCase().slice(0, 10);
   return [...time].reduce((sum, character) => sum * 32 + alphabet.indexOf(character), 0);
@@ -89,7 +90,7 @@ type Owns = (key: string) => boolean;
 const everything: Owns = () => true;
 const nothing: Owns = () => false;
 
-/** Says who owns what lies in the folder of a backup, one folder at a time. In doubt it is owned. */
+/** Decides whether objects in the folder of a backup are owned, one folder at a time. In doubt they are owned. */
 export class ObjectOwnership {
   readonly #context: BackupsContext;
   readonly #destination: DestinationRow;
@@ -130,7 +131,7 @@ export class ObjectOwnership {
     return everything;
   }
 
-  /** Two records may name one place; a probe tells. One that cannot be asked might be this place. */
+  /** Two records may name the same place; a probe finds out. A destination that cannot be asked might be this place. */
   async #liesHere({ organizationId, destinationIds }: KnownBackup): Promise<boolean> {
     if (destinationIds.includes(this.#destination.id)) return true;
     const others = await this.#context.platform.database.tenant(organizationId, (transaction) =>
@@ -157,7 +158,7 @@ export class ObjectOwnership {
     }
   }
 
-  /** What a dead worker left beside a backup that is whole. */
+  /** Objects that a dead worker left beside a whole backup are not owned. */
   async #unlisted(backupId: string): Promise<Owns> {
     const { signal } = this.#options;
     const { engine } = this.#context;
@@ -184,7 +185,7 @@ export class ObjectOwnership {
     if (tasks.some(({ kind }) => kind === 'migrate')) return everything;
     const { signal, isThorough } = this.#options;
     const proof = { signal, isThorough, provenIn: this.#provenIn };
-    // Of two places that were asked for one that is lost would leave one alone.
+    // Somebody asked for two places. If one of them is lost, removing this copy would leave only one.
     for (const id of destinationIds) {
       if (await isWholeInAny(this.#context, organizationId, [id], backupId, proof)) continue;
       this.#options.onKept?.(backupId, 'the copy that the catalogue knows does not read well; a rescan links this one');
@@ -194,7 +195,7 @@ export class ObjectOwnership {
   }
 }
 
-/** The folder of a backup, as a task's failures name it. */
+/** The folder of a backup, as it appears in a task's failures. */
 export function folderOf(backupId: string): string {
   return backupPrefix(backupId);
 }

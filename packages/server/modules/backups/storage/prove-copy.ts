@@ -16,15 +16,18 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 
 export interface ProofOptions {
   signal: AbortSignal;
-  /** Every byte is read and checked; otherwise manifests are, and that every object lies there in its length. */
+  /**
+   * Reads and checks every byte. Otherwise only manifests are checked, and that every object is there in its full
+   * length.
+   */
   isThorough: boolean;
-  /** What was proved in this store already, such as the base of many increments. */
+  /** Backups that were proved in this store before, such as the base of many increments. */
   proven?: Set<string>;
-  /** Called for the backup and everything it builds on, as they were opened. */
+  /** Called for the backup and for everything it builds on, once they are opened. */
   onOpened?(reader: BackupReader): void;
 }
 
-/** Reads a backup and everything it builds on as a store holds them. Throws what is wrong with them. */
+/** Reads a backup and everything it builds on from one store, and throws when something is wrong with them. */
 export async function proveCopy(
   context: BackupsContext,
   organizationId: string,
@@ -49,7 +52,7 @@ export async function proveCopy(
   }
 }
 
-/** Says no only for what is wrong with the copy itself; a storage that does not answer throws. */
+/** False only when the copy itself is damaged. Throws when the storage does not answer. */
 export async function isCopyWhole(...proof: Parameters<typeof proveCopy>): Promise<boolean> {
   try {
     await proveCopy(...proof);
@@ -60,12 +63,12 @@ export async function isCopyWhole(...proof: Parameters<typeof proveCopy>): Promi
   }
 }
 
-/** Whether one of the destinations holds the backup whole. One that cannot be asked does not count. */
+/** Whether one of the destinations holds the whole backup. A destination that cannot be asked does not count. */
 export async function isWholeInAny(...where: Parameters<typeof conditionIn>): Promise<boolean> {
   return (await conditionIn(...where)) === 'whole';
 }
 
-/** The same with what is not known: a destination that cannot be asked may hold it. */
+/** The same, but tells a broken copy from a destination that could not be asked and may still hold a whole one. */
 async function conditionIn(
   context: BackupsContext,
   organizationId: string,
@@ -89,7 +92,7 @@ async function conditionIn(
       }
     } catch (error) {
       if (options.signal.aborted || !isEngineError(error)) throw error;
-      // A key that is not at hand says nothing about what it sealed.
+      // A missing key says nothing about the objects that it sealed.
       if (error.code !== 'INTEGRITY_ERROR') found = 'unknown';
     }
   }
@@ -97,8 +100,9 @@ async function conditionIn(
 }
 
 /**
- * Whether a backup can still be read, as its catalogue says and its destinations answer: manifests, and every object's length.
- * Others go because of it and of their age, so a storage whose clock disagrees with ours ends it: nothing may go.
+ * Whether a backup can still be read from the destinations that the catalogue names. Checks manifests and the length of
+ * every object. Other backups are removed because this one exists and because of their age, so it throws when the clock
+ * of a storage differs from ours: then nothing may be removed.
  */
 export async function conditionOfBackup(
   context: BackupsContext,

@@ -12,10 +12,13 @@ const backupsPerJob = 500;
 /** Two years in all: 1, 2, 4, 8, 16 days, then every month. */
 const keptMax = 28;
 const pauseDaysMax = 30;
-/** Long enough for whoever was writing when the organization went: the last call of a worker that has noticed ends by then. */
+/**
+ * Long enough for workers that were still writing when the organization was purged: their last call ends within this
+ * time.
+ */
 const writersEndMs = 10 * minuteMs;
 
-/** How jobs are tried that carry all that is left of a destination. */
+/** Settings of jobs that carry everything that is known about a destination whose row is gone. */
 export const purgeJobSettings = {
   retryLimit: 1000,
   retryDelaySeconds: 10,
@@ -25,8 +28,8 @@ export const purgeJobSettings = {
 };
 
 /**
- * Removes the objects of an organization that no longer exists. The job carries all it needs, because no row is left to
- * ask; the credentials in it are as sealed as they were in their row.
+ * Removes the objects of an organization that no longer exists. No row is left to ask, so the job carries all it needs;
+ * its credentials are sealed as they were in the row.
  */
 export const purgeObjectsJob = defineJob({
   name: 'organization-objects-remove',
@@ -34,9 +37,9 @@ export const purgeObjectsJob = defineJob({
     purgedOrganizationId: z.string(),
     destination: z.custom<Parameters<StoreOpener['open']>[0]>((value) => typeof value === 'object' && value !== null),
     backupIds: z.array(z.string()),
-    /** It was no destination any more: nobody waits until it can be reached. */
+    /** The destination had been removed before: if it cannot be opened, nobody waits for it. */
     isRemoved: z.boolean().default(false),
-    /** How often it has been looked for before. */
+    /** How many attempts there were before. */
     kept: z.number().default(0),
   }),
   ...purgeJobSettings,
@@ -51,7 +54,7 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
     const removed = await storageStore.removedFolders(transaction, organizationId);
     const removedIds = new Set(removed.map(({ id }) => id));
     const ids = new Set([...copies.keys(), ...all.map(({ id }) => id), ...removedIds]);
-    // A migration that did not come to its end has left backups where the catalogue does not have them.
+    // An unfinished migration has left backups where the catalogue does not have them.
     const migrated = await taskStore.migratedPlaces(transaction, organizationId);
     const everyId = [...new Set([...copies.values()].flat())];
     for (const destination of await storageStore.openable(transaction, organizationId, [...ids])) {
@@ -67,9 +70,9 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
 }
 
 /**
- * It looks twice, and what a bucket keeps under a lock is tried again, ever more rarely, until the lock has ended. Without its key nobody can
- * read a backup; but a bucket that locks everything that is put into it keeps the sealed keys as well, and so do we while backups
- * that moved to another organization need them.
+ * Runs twice, because workers may still have been writing the first time. What a lock keeps is tried again, more and
+ * more rarely, until the lock has ended. Without its key nobody can read a backup. But a bucket that locks everything
+ * also keeps the sealed keys, and we keep them too while backups that moved to another organization need them.
  */
 export async function purgeObjects(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
   try {
@@ -111,7 +114,7 @@ async function purgeOnce(context: BackupsContext, job: RunningJob<PurgeObjects>)
       });
     for (const backupId of backupIds) {
       job.signal.throwIfAborted();
-      // Somebody with its key has found it in the bucket since then, and it is theirs.
+      // Somebody who has its key found it in the bucket and registered it: it is theirs now.
       if (await database.system((transaction) => copyStore.findAnywhere(transaction, backupId))) continue;
       await deleteBackup(store, backupId, { signal: job.signal }).catch((error: unknown) => {
         if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
@@ -136,8 +139,8 @@ async function purgeOnce(context: BackupsContext, job: RunningJob<PurgeObjects>)
 }
 
 /**
- * When what is left of a purged organization is looked for again: soon after the first look, which may have come before the last
- * word of those that were writing, and ever more rarely while a bucket keeps something.
+ * When to try again. A second attempt follows the first one soon, because workers may still have been writing. While a
+ * bucket keeps something, attempts become more and more rare.
  */
 export function nextPurgeAt(now: Date, kept: number, isKept: boolean): Date | undefined {
   if (kept >= keptMax) return undefined;
@@ -145,7 +148,10 @@ export function nextPurgeAt(now: Date, kept: number, isKept: boolean): Date | un
   return kept === 0 ? later(now, writersEndMs) : undefined;
 }
 
-/** A storage that is away for longer than every try lasts is looked for again as one that keeps something: no row is left that knows of it. */
+/**
+ * After the last attempt of a job: a storage that is away this long is treated like one that keeps something. No row is
+ * left that knows of it.
+ */
 export function nextPurgeAfterLastAttempt(now: Date, job: RunningJob<{ kept: number }>): Date | undefined {
   return job.lastAttempt && !job.signal.aborted ? nextPurgeAt(now, job.data.kept, true) : undefined;
 }

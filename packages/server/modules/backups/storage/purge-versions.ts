@@ -19,8 +19,8 @@ const lookingPercent = 10;
 const removingPercent = 50;
 
 /**
- * Removes for good what a bucket that keeps versions only hides: versions of our objects that have no current one and that
- * no backup needs. It is judged as a sweep judges, and what is under lock or hold stays. A dry run removes nothing.
+ * Removes hidden versions for good: versions of our objects that have no current version and that no backup needs. The
+ * same rules as in a sweep decide what is needed. Locked and held versions stay. A dry run removes nothing.
  */
 export async function purgeVersions(context: BackupsContext, run: TaskRun): Promise<TaskResult> {
   const { destination, signal, onProgress, task } = run;
@@ -51,7 +51,7 @@ export async function purgeVersions(context: BackupsContext, run: TaskRun): Prom
   return purge.result;
 }
 
-/** Names of our exact layout alone, and what a probe left. */
+/** Only names of our exact layout, and objects that probes left. */
 async function* hiddenObjects(store: VersionedBlobStore, signal: AbortSignal): AsyncGenerator<HiddenObject> {
   for await (const object of store.listHidden(backupsPrefix, { signal }))
     if (backupIdOfKey(object.key) !== undefined) yield object;
@@ -59,8 +59,8 @@ async function* hiddenObjects(store: VersionedBlobStore, signal: AbortSignal): A
 }
 
 /**
- * Whole backups here that no record knows. As long as there are any, nothing of an unknown backup goes: it may be what one
- * of them builds on.
+ * Counts whole backups here without a record. While there are any, nothing of an unknown backup is removed: one of them
+ * may build on it.
  */
 async function countStrangers(
   { platform: { database } }: BackupsContext,
@@ -95,7 +95,7 @@ async function whyKept(
 type PurgeResult = Required<Pick<TaskResult, 'found' | 'removed' | 'skipped' | 'locked' | 'bytes' | 'failures'>> &
   Pick<TaskResult, 'dryRun' | 'removable'>;
 
-/** Adds up over all attempts: what a worker removed before it died is counted too. */
+/** Counts over all attempts, including what a worker removed before it died. */
 class Purge {
   readonly result: PurgeResult;
   readonly #store: VersionedBlobStore;
@@ -111,7 +111,7 @@ class Purge {
     if (dryRun) Object.assign(this.result, { dryRun, removable: 0 });
   }
 
-  /** A batch has just gone. */
+  /** A batch was just removed. */
   get isFresh(): boolean {
     return this.#pending.length === 0 && this.result.removed > 0;
   }

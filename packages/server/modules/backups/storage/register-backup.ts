@@ -15,13 +15,13 @@ import type { BackupsContext } from '../context.ts';
 import type { ImportRequest } from '../tables.ts';
 import { copyStore } from './copy-store.ts';
 
-/** As it lies in a destination. */
+/** A backup that was found in a destination. */
 export interface FoundBackup {
   readonly reader: BackupReader;
   readonly lockedUntil: Date | null;
 }
 
-/** How long it is locked there: as the place says, or else as the destination locks what it is given. */
+/** How long it is locked there: as the store says, otherwise by the destination's lock setting. */
 export async function findLock(
   store: BlobStore,
   destination: DestinationRow,
@@ -34,8 +34,8 @@ export async function findLock(
 }
 
 /**
- * A finished backup that was found in a destination, with everything its record would have said. `ofDatabase`: the one it is
- * of, if that is not the project's.
+ * Registers a finished backup that was found in a destination, with everything its record would have said. `ofDatabase`
+ * names its database when that is not the project's.
  */
 export async function registerBackup(
   context: BackupsContext,
@@ -63,20 +63,23 @@ function importOf(source: ImportRequest['source'] | undefined, ofDatabase: strin
   return source ? { path: '', source } : null;
 }
 
-/** Manifests of before it was written down tell only safety backups from the others. */
+/** Older manifests do not name the trigger; they only tell safety backups from others. */
 function triggerOf({ trigger, isSafety }: ManifestBody): BackupTrigger {
   if (isSafety) return 'pre_restore';
   return backupTriggers.find((one) => one === trigger) ?? 'manual';
 }
 
-/** What kind of foreign file it was made of, by its own word: nothing is built on such a backup, wherever it was found. */
+/** Which kind of foreign file the backup was made from, as its manifest says. Nothing is built on such a backup. */
 export function foreignSourceOf({ importedFrom }: ManifestBody): ForeignFormat | undefined {
   return foreignSources.find((one) => one === importedFrom);
 }
 
 const foreignSources: readonly ForeignFormat[] = ['firestore-export', 'json', 'ndjson'];
 
-/** A record that says failed or cancelled, of a backup that is whole: a catalogue set back to an earlier day has those. */
+/**
+ * Corrects a record that says failed or cancelled although the backup is whole, as after the catalogue was restored
+ * from an older copy.
+ */
 export async function reviveBackup(
   context: BackupsContext,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** What all removals of a backup's objects share. */
+/** Shared by all removals of a backup's objects. */
 
 import type { AuditAction } from '@holdfast/contract';
 import { type BlobStore, isEngineError } from '@holdfast/engine';
@@ -7,12 +7,12 @@ import type { DestinationRow } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 
-/** A lock or a right that is missing: another try at once would not help. */
+/** A lock or a missing permission: trying again at once would not help. */
 export function isRefusal(error: unknown): boolean {
   return isEngineError(error, 'STORAGE_PERMISSION_DENIED') || isEngineError(error, 'STORAGE_CREDENTIALS_MISSING');
 }
 
-/** A file that was to be registered where it lies, and was not, still belongs to whoever put it there. */
+/** An import in place that did not complete: the files still belong to whoever put them there. */
 export function isUnregisteredImport(row: BackupRow): boolean {
   return row.imported?.inPlace === true && row.status !== 'completed';
 }
@@ -30,7 +30,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Says in the audit log what became of them. */
+/** Writes an audit entry about the removal. */
 export async function noteRemoval(
   context: BackupsContext,
   transaction: Parameters<typeof context.audit.write>[0],

@@ -23,10 +23,11 @@ import type { UnknownBackups } from './unknown-backups.ts';
 const keysPerCall = 500;
 
 /**
- * The one home for removing a backup's objects. Its row is marked before; then what replaces it is read and found whole,
- * the objects go, manifest first, and the row is forgotten last. A crash anywhere in between is simply gone on from.
- * Locked objects, and those in a destination without credentials, outlive their backup: its row stays, hidden, until they
- * could be removed too. Where a destination was removed before, they stay, and the audit log says so.
+ * The only place that removes the objects of deleted backups. The row was marked before. Then the backup that replaces
+ * it is read and found whole, the objects are removed, manifest first, and the row is removed last. After a crash in
+ * between, the job simply goes on. Locked objects, and those in a destination without credentials, outlive their
+ * backup: its row stays, hidden, until they can be removed too. In a destination that was removed before, they stay,
+ * and the audit log says so.
  */
 export async function removeObjects(
   context: BackupsContext,
@@ -64,7 +65,7 @@ async function removeDeleted(
     database.tenant(organizationId, (transaction) => chainStore.dependents(transaction, organizationId, backupId));
   const dependents = await dependentsNow();
   if (dependents.some(({ isDeleted }) => !isDeleted)) return unmark(context, row, 'what builds on it stays');
-  // Those decide first whether they go; the last of them sends for this one again.
+  // Their own removal is decided first. The last of them enqueues the removal of this one again.
   if (dependents.some(({ mayComeBack }) => mayComeBack)) return;
   const isGoing = await isReplaced(context, row, destinations, signal);
   if (!isGoing && (await isWholeSomewhere(context, row, destinations, signal)))
@@ -77,10 +78,10 @@ async function removeDeleted(
       (await isWholeSomewhere(context, row, own, signal))
     )
       return unmark(context, row, 'what builds on it lies in a destination, unknown to the catalogue', destination);
-  // While the destinations were asked what they hold unknown to the catalogue, a rescan may have made it known.
+  // A rescan may have registered something that builds on it, while the destinations were searched for unknown backups.
   if ((await dependentsNow()).some(({ isDeleted }) => !isDeleted))
     return unmark(context, row, 'what builds on it was found meanwhile');
-  // Nobody begins to read what is marked; who began before reads to the end.
+  // Nobody starts to read a marked backup. Whoever started before reads to the end.
   const isFree = await database.tenant(organizationId, (transaction) => isUnused(transaction, backupId));
   if (!isFree) throw new Problem('CONFLICT', 'The removed backup is still being read; its objects go afterwards.');
   const versionsKept: string[] = [];
@@ -98,11 +99,11 @@ async function removeDeleted(
   if (isLocked) return;
   const isGone = isUnregisteredImport(row) || (await removeFormer(context, unknown, row, chainIds, own, signal));
   await database.tenant(organizationId, async (transaction) => {
-    // It does not come back: what it builds on need not wait for what is left elsewhere.
+    // Its removal cannot be undone any more, so its parent need not wait for objects that are left elsewhere.
     if (!isGone) await backupStore.update(transaction, organizationId, backupId, { replacedBy: null });
     else {
       await backupStore.purge(transaction, organizationId, backupId);
-      // Nobody can remove what lies where the destination itself was removed first.
+      // Objects in a removed destination can no longer be removed by anybody.
       if (forgottenIds.length > 0 && !isUnregisteredImport(row))
         await noteRemoval(context, transaction, row, 'backup.objects_left', { storageDestinationIds: forgottenIds });
       if (destinations.length > 0)
@@ -120,8 +121,8 @@ async function removeDeleted(
 }
 
 /**
- * What a migration could not remove from the place that it left, or had brought to another before it broke off: a rescan there would
- * make a deleted backup known again. Says whether all of it is gone.
+ * Removes what an interrupted migration left in its old or new place: a rescan there would register the deleted backup
+ * again. Returns whether all of it is removed.
  */
 async function removeFormer(
   context: BackupsContext,
@@ -139,7 +140,7 @@ async function removeFormer(
   });
   let isGone = true;
   for (const destination of former) {
-    // One that does not answer is asked when it does: nobody waits for it here.
+    // A destination that does not answer is asked later; nobody waits for it here.
     if (destination.status !== 'connected') isGone = false;
     else
       await withStore(context, destination, async (store) => {
@@ -155,7 +156,7 @@ async function removeFormer(
   return isGone;
 }
 
-/** A destination that refuses to be looked at lets nothing be removed either. */
+/** A destination that refuses to be listed does not allow removals either. */
 async function isNeededIn(
   context: BackupsContext,
   unknown: UnknownBackups,
@@ -171,7 +172,10 @@ async function isNeededIn(
   }
 }
 
-/** A backup that goes because another holds the same: that one is read, every byte, in each place from which this goes. */
+/**
+ * When a backup is removed because another one replaces it, the replacement is read, every byte, in each place from
+ * which this one is removed.
+ */
 async function isReplaced(
   context: BackupsContext,
   row: BackupRow,
@@ -189,7 +193,7 @@ async function isReplaced(
       .map((copy) => copy.storageDestinationId);
   const mine = goodOf(row.id).filter((id) => destinations.some((destination) => destination.id === id));
   const beside = goodOf(replacedBy).filter((id) => mine.includes(id));
-  // Merged into another place altogether: there it has to be.
+  // The replacement was merged into another place altogether; then it must be whole there.
   const places = beside.length > 0 ? beside.map((id) => [id]) : [goodOf(replacedBy)];
   for (const place of places)
     if (!(await isWholeInAny(context, organizationId, place, replacedBy, { signal, isThorough: true }))) return false;
@@ -197,8 +201,8 @@ async function isReplaced(
 }
 
 /**
- * Whether its removal has not begun everywhere: manifests go first, and without one nothing is left that could come back.
- * Throws when no place has one and not all of them could be asked.
+ * Whether some place still has its manifest. Manifests are removed first, and without one the backup cannot be kept.
+ * Throws when no place has a manifest and not all places could be asked.
  */
 async function isWholeSomewhere(
   context: BackupsContext,
@@ -216,7 +220,10 @@ async function isWholeSomewhere(
   return false;
 }
 
-/** It stays, with everything that it builds on; where something was found that needs it, all that is there is linked. */
+/**
+ * Undoes the removal of the backup and of everything it builds on. If an unknown backup in a destination needs it, that
+ * destination is rescanned.
+ */
 async function unmark(context: BackupsContext, row: BackupRow, why: string, neededIn?: DestinationRow): Promise<void> {
   const { database, log } = context.platform;
   const { organizationId, id: backupId, replacedBy } = row;
@@ -224,7 +231,7 @@ async function unmark(context: BackupsContext, row: BackupRow, why: string, need
   await database.tenant(organizationId, async (transaction) => {
     await chainStore.bringBack(transaction, organizationId, backupId);
     await noteRemoval(context, transaction, row, 'backup.removal_refused', { replacedBy });
-    // Nothing goes for its sake again before it was found whole.
+    // Nothing is removed in favour of the replacement again before it was found whole.
     if (replacedBy !== null && !neededIn) await verifyAgain(context, transaction, organizationId, replacedBy);
     if (neededIn) await requestRescan(context, transaction, neededIn);
   });
@@ -232,7 +239,7 @@ async function unmark(context: BackupsContext, row: BackupRow, why: string, need
   await admitVerifications(context.platform);
 }
 
-/** Removes what a dead worker stored and the manifest does not list. */
+/** Removes objects that a dead worker stored and that the manifest does not list. */
 export async function removeUnlisted(
   store: BlobStore,
   body: ManifestBody,

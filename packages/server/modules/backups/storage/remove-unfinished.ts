@@ -11,15 +11,15 @@ const pauseDaysMax = 30;
 
 interface Places {
   destinations: readonly DestinationRow[];
-  /** Destinations that were removed themselves. */
+  /** Destinations that have been removed. */
   forgottenIds: readonly string[];
 }
 
 /**
- * What a failed or cancelled backup has left. What a lock, missing credentials or an outage keeps is tried again ever more rarely until
- * it is gone; where the destination itself was removed, the audit log says that it stays. Where a manifest lies that nobody has
- * withdrawn the backup is whole after all: a catalogue that was set back to an earlier day calls it unfinished. It stays, and a
- * rescan links it again.
+ * Removes what a failed or cancelled backup has left. What a lock, missing credentials or an outage keeps is tried
+ * again, more and more rarely, until it is gone. In a removed destination it stays, and the audit log says so. A
+ * manifest that nobody withdrew means that the backup is whole after all: the catalogue was restored from an older copy
+ * and calls it unfinished. Then it stays, and a rescan links it again.
  */
 export async function removeUnfinished(
   context: BackupsContext,
@@ -66,7 +66,7 @@ async function removeFrom(
   });
 }
 
-/** It moved with its project: what it left is looked for where the other organization knows its destinations. */
+/** The backup moved with its project: what it left is removed where the other organization knows its destinations. */
 export async function followMoved({ platform }: BackupsContext, { data }: RemoveObjects): Promise<void> {
   const { backupId, isWithdrawn = false } = data;
   await platform.database.system(async (transaction) => {

@@ -28,10 +28,10 @@ import { copyStore, type KnownBackup } from './copy-store.ts';
 import { type FoundBackup, findLock, registerBackup, reviveBackup } from './register-backup.ts';
 
 const failuresMax = 100;
-/** Backups looked at ahead of those that are being registered. */
+/** Backups examined ahead of the one being registered. */
 const lookedAheadMax = 4;
 
-/** A backup that lies here. Its manifest was opened only when the catalogue does not know already that it does. */
+/** A backup that was found here. Its manifest is opened only when the catalogue does not know that it is here. */
 interface Found {
   readonly backupId: string;
   readonly known: KnownBackup | undefined;
@@ -39,9 +39,9 @@ interface Found {
 }
 
 /**
- * Finds finished backups that lie in the destination: registers those that are not known under their own ids, and links
- * again those that the catalogue has lost or has elsewhere. A project that is not known either is made anew without a
- * connection, so that its backups can be read and restored elsewhere.
+ * Finds finished backups in the destination. Registers unknown ones under their own ids, and links those that the
+ * catalogue has lost or has elsewhere. When the project is unknown too, it is created without a connection, so that its
+ * backups can be read and restored elsewhere.
  */
 export async function rescanStorage(context: BackupsContext, run: TaskRun): Promise<TaskResult> {
   const { destination, signal, onProgress } = run;
@@ -99,7 +99,7 @@ class Rescan {
     this.#signal = signal;
   }
 
-  /** A bucket full of backups that no key at hand opens is no success. */
+  /** Throws when there are backups but no key opens any of them: that is no success. */
   requireSome(unopenedKeys: number): void {
     const { found, failures } = this.result;
     if (found === 0 || this.#unopened < found) return;
@@ -141,7 +141,7 @@ class Rescan {
     }
   }
 
-  /** What the catalogue says lies here and does not: its copy here is lost, and without another one so is the backup. */
+  /** Marks copies as failed that should be here and are not. A backup without another copy is lost. */
   async failMissingCopies(): Promise<void> {
     const { database } = this.#context.platform;
     const { organizationId, id } = this.#destination;
@@ -164,7 +164,10 @@ class Rescan {
     if (this.result.missing > 0) await admitVerifications(this.#context.platform);
   }
 
-  /** Known, but not to lie here. One that was deleted is being removed; one of another organization is none of ours. */
+  /**
+   * Whether the catalogue should link it: it is known, but not in this place. Deleted backups are being removed, and
+   * backups of another organization are none of ours.
+   */
   async #isLost({ organizationId, isDeleted, status, destinationIds, imported }: KnownBackup): Promise<boolean> {
     if (isDeleted || organizationId !== this.#destination.organizationId) return false;
     if (status === 'failed' || status === 'cancelled') return !imported?.inPlace;
@@ -202,7 +205,7 @@ class Rescan {
     });
   }
 
-  /** What a backup is read from counts too; each is looked at once. */
+  /** Parents must be complete too; each is checked once. */
   #requireComplete(reader: BackupReader): Promise<void> {
     const { backupId } = reader;
     const looked = this.#complete.get(backupId) ?? requireComplete(this.#store, reader, this.#signal);
@@ -217,7 +220,7 @@ class Rescan {
     await this.#note(transaction, 'backup.registered', row.id, { projectId: project.id });
   }
 
-  /** The destinations that are said to hold the backup and do not. One that cannot be asked is left as it is. */
+  /** The destinations that should hold the backup and do not. One that cannot be asked is left as it is. */
   async #goneFrom({ destinationIds }: KnownBackup, backupId: string): Promise<string[]> {
     const gone: string[] = [];
     for (const other of await this.#destinations(destinationIds)) {

@@ -8,10 +8,10 @@ import { rescanStorage } from './rescan-storage.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { workOnDestination } from './work-on-destination.ts';
 
-/** As many are looked for when a destination is checked. */
+/** How many backups a check of a destination looks for. */
 const heldMax = 3;
 
-/** Rescan, sweep, purge and migration of a destination: what only the catalogue of backups can do. */
+/** Rescan, sweep, purge and migration of a destination need the catalogue of backups. */
 export function storageTasks(
   context: BackupsContext,
 ): Pick<StorageDependents, 'held' | 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'purge' | 'workOn'> {

@@ -40,7 +40,7 @@ class Sweep {
     this.#signal = signal;
   }
 
-  /** A batch has just gone. */
+  /** A batch was just removed. */
   get isFresh(): boolean {
     return this.#pending.length === 0 && this.result.found > 0;
   }

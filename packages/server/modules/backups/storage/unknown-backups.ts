@@ -5,19 +5,19 @@ import type { BackupsContext } from '../context.ts';
 import { adoptKeys } from '../keys/key-copies.ts';
 import { copyStore } from './copy-store.ts';
 
-/** Many backups may go at once, and a bucket may hold thousands: what was seen counts for so long. */
+/** Many backups may be removed at once, and a bucket may hold thousands, so results are kept for this long. */
 const seenForMs = minuteMs;
 const idsPerQuestion = 500;
 
 interface Seen {
   readonly atMs: number;
-  /** A backup that an unknown one is read with. */
+  /** Backups that unknown ones build on. */
   readonly parents: Promise<ReadonlySet<string>>;
 }
 
 /**
- * Whole backups that lie in a destination although the catalogue has no record of them, or calls them unfinished: it was
- * set back to an earlier day, or another service writes here too. What they build on must not go.
+ * Whole backups in a destination that have no record, or whose record calls them unfinished: the catalogue was restored
+ * from an older copy, or another service writes here too. What they build on must not be removed.
  */
 export class UnknownBackups {
   readonly #context: BackupsContext;
@@ -27,7 +27,7 @@ export class UnknownBackups {
     this.#context = context;
   }
 
-  /** Whether one of them is read with the help of one of these backups. */
+  /** Whether one of them builds on one of these backups. */
   async needAny(
     destination: DestinationRow,
     store: BlobStore,
@@ -37,7 +37,7 @@ export class UnknownBackups {
     const isNeeded = (parents: ReadonlySet<string>) => backupIds.some((id) => parents.has(id));
     const seen = this.#recent(destination);
     if (seen && !isNeeded(await seen)) return false;
-    // What kept it may have gone since.
+    // The unknown backup that needed it may have been removed since.
     return isNeeded(await this.#lookAnew(destination, store, signal));
   }
 
@@ -71,7 +71,7 @@ export class UnknownBackups {
     };
     await open(this.#unknownIn(store, signal));
     if (sealed.length === 0) return parents;
-    // The catalogue of an earlier day has the keys of that day; the newer ones lie beside the backups.
+    // A restored catalogue has only its older keys; the newer ones lie beside the backups.
     const { adopted } = await adoptKeys(this.#context, organizationId, store, signal);
     if (adopted > 0) await open([...sealed]);
     return parents;
