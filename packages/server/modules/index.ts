@@ -15,8 +15,8 @@ import {
   EngineResources,
   enqueueKeyCopy,
   heldBackup,
+  markWaitingForRecovery,
   moveBackups,
-  noteStandstill,
   organizationTotals,
   projectStatistics,
   purgeObjectsHook,
@@ -89,7 +89,7 @@ import {
   createSchedulesModule,
   deleteSchedulesOf,
   dueOfProject,
-  isOfRhythm,
+  isPeriodicFull,
   moveSchedules,
   recordAnomaly,
   type SchedulesContext,
@@ -134,7 +134,7 @@ export function composeModules(platform: Platform): Composition {
     standStill: async (transaction, organizationId) => {
       const kinds = [backupKind, verificationKind, restoreKind, drillKind, taskKind].map((kind) => kind(queue));
       await standStill(transaction, kinds, organizationId);
-      await noteStandstill(transaction, organizationId);
+      await markWaitingForRecovery(transaction, organizationId);
     },
     purgeHooks: [purgeObjectsHook(queue), purgeLogsHook(queue), sendFinalEvents(platform)],
   });
@@ -210,7 +210,7 @@ export function composeModules(platform: Platform): Composition {
     capturedSince: (row, chain, signal) => capturedSince(pitrContext, row, chain, signal),
     capturedDatabase: (row) => capturedDatabase(pitrContext, row),
     capturedMark: (row, signal) => capturedMark(pitrContext, row, signal),
-    isOfRhythm: (row) => isOfRhythm(database, row),
+    isPeriodicFull: (row) => isPeriodicFull(database, row),
     onEnded: (transaction, ended) => afterBackup(schedulesContext, transaction, ended),
     onFreed: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
     onUnproven: (transaction, backup, reason) =>

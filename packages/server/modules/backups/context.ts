@@ -16,25 +16,25 @@ export interface ActiveOrganizations {
     organizationId: string,
   ): Promise<{ id: string; name: string; defaultStorageId: string | null } | undefined>;
   /**
-   * Until the transaction ends its keys do not change and it is not deleted. Called before any row of a backup is locked, as
-   * those do who change it. False when it is deleted already.
+   * Until the transaction ends, its keys do not change and it is not deleted. Must be called before any backup row is
+   * locked, in the same order as those who change the keys. False when it is deleted already.
    */
   hold(transaction: Transaction, organizationId: string): Promise<boolean>;
 }
 
 export interface BackupKeys {
-  /** All keys of the organization that are at hand; the current one wraps. */
+  /** All keys of the organization that are available; the current one wraps. */
   ring(
     transaction: Transaction,
     organizationId: string,
   ): Promise<{ ring: KeyRing; currentKeyId: string; isCustomers: boolean }>;
-  /** Every key at hand, as it lies beside the backups. */
+  /** Every available key, in the form that is stored beside the backups. */
   kept(transaction: Transaction, organizationId: string): Promise<KeptKey[]>;
-  /** Takes in keys that were found beside backups; how many were new. */
+  /** Adopts keys that were found beside backups; returns how many were new. */
   adopt(transaction: Transaction, organizationId: string, keys: readonly KeptKey[]): Promise<number>;
   /** Whether an organization lives here, or was purged here. For a transaction of the system. */
   isTaken(transaction: Transaction, organizationId: string): Promise<boolean>;
-  /** Which of them opens an envelope; undefined when none that is at hand does. */
+  /** The id of the key that opens an envelope; undefined when no available key does. */
   keyOf(
     transaction: Transaction,
     organizationId: string,
@@ -43,7 +43,10 @@ export interface BackupKeys {
   ): Promise<string | undefined>;
 }
 
-/** The newest state of a project that its log reaches: a view, and the chain below it, whose layers come first in it. */
+/**
+ * The newest state of a project that its log reaches: a view, and the backup chain below it. The chain's layers come
+ * first in the view.
+ */
 export interface CapturedState {
   view: View;
   readers: readonly BackupReader[];
@@ -53,27 +56,35 @@ export interface CapturedState {
   close(): Promise<void>;
 }
 
-/** An instant at which a log of changes is exactly the database, and the log that leads on from what is read then. */
+/**
+ * An instant at which log and database are exactly equal. Captured changes continue from a backup that is read then.
+ */
 export interface CapturedMark {
   readonly logId: string | null;
   readonly at: string | undefined;
 }
 
 export interface BackupsContext {
-  /** What captured changes come to, for a backup that reads nothing from the source; undefined where none are captured. */
+  /**
+   * The state from captured changes, for a backup that reads nothing from the source; undefined when nothing is
+   * captured.
+   */
   captured(row: BackupRow, signal: AbortSignal): Promise<CapturedState | undefined>;
-  /** The same on top of a chain, while capture is unbroken since its end. */
+  /** The same on top of a chain, if capture had no gap since its end. */
   capturedSince(
     row: BackupRow,
     chain: readonly BackupReader[],
     signal: AbortSignal,
   ): Promise<CapturedState | undefined>;
-  /** The database whose changes are captured for the project of a backup; undefined where none are, or the backup needs more. */
+  /**
+   * The database whose changes are captured for the project of a backup; undefined when nothing is captured, or when
+   * the backup needs more than captured changes.
+   */
   capturedDatabase(row: BackupRow): Promise<string | undefined>;
-  /** An instant behind the asking for a backup at which captured changes are exactly the database, if there is one. */
+  /** An instant after the backup was requested at which log and database are equal, if there is one. */
   capturedMark(row: BackupRow, signal: AbortSignal): Promise<CapturedMark>;
-  /** Whether it is full only because a schedule of increments wants one now and then. */
-  isOfRhythm(row: BackupRow): Promise<boolean>;
+  /** Whether it is full only because a schedule of increments takes a full backup now and then. */
+  isPeriodicFull(row: BackupRow): Promise<boolean>;
   platform: Platform;
   audit: AuditLog;
   organizations: ActiveOrganizations;
@@ -82,17 +93,20 @@ export interface BackupsContext {
   sources: SourceOpener;
   stores: StoreOpener;
   engine: EngineResources;
-  /** What later modules do in the transaction in which a backup ends, whichever way. */
+  /** Called in the transaction that ends a backup, for later modules. */
   onEnded(transaction: Transaction, ended: BackupInEvent): Promise<void>;
-  /** The same when something that kept a backup from going has ended: a hold, a verification. */
+  /** Called when something that protected a backup has ended: a hold, a verification. */
   onFreed(transaction: Transaction, row: BackupRow): Promise<void>;
-  /** The same when a verification or a drill of a completed backup has failed. */
+  /** Called when a verification or a drill of a completed backup has failed. */
   onUnproven(
     transaction: Transaction,
     backup: BackupInEvent,
     reason: 'verification_failed' | 'drill_failed',
   ): Promise<void>;
-  /** Throws when captured time could be reached from none of the others any more. Asked before people delete, not by retention. */
+  /**
+   * Throws when these backups are the only ones from which captured time can be reached. Asked before people delete
+   * backups, not by retention.
+   */
   requireOtherBases(
     transaction: Transaction,
     project: { organizationId: string; projectId: string },

@@ -33,7 +33,7 @@ import { UnknownBackups } from './storage/unknown-backups.ts';
 
 export { type BackupInTime, type BackupRow, backupStore, type WaitingBackup } from './backup-store.ts';
 export { removeRow, requireRemovable } from './change-backup.ts';
-export { named, pageOfCollections, pageOfDocuments, reading } from './contents/content-pages.ts';
+export { pageOfCollections, pageOfDocuments, searchFilters, withOpened } from './contents/content-pages.ts';
 export { type DiffPosition, diffView, type OtherSide, openBackup, openLive } from './contents/diff-backup.ts';
 export { exportView } from './contents/export-backup.ts';
 export { anyLog, logIdOf } from './contents/manifest-columns.ts';
@@ -62,7 +62,7 @@ export {
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
 export { admitBackups, backupKind } from './run/admission.ts';
-export { noteStandstill } from './run/backup-turn-store.ts';
+export { markWaitingForRecovery } from './run/backup-turn-store.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
 export { conditionOfBackup } from './storage/prove-copy.ts';
@@ -83,8 +83,8 @@ export {
   readsByProject,
   suspiciousBackups,
 } from './summaries/newest-store.ts';
-export { ofScheduleStore } from './summaries/of-schedule-store.ts';
 export { type RetentionCandidate, retentionStore, type Verification } from './summaries/retention-store.ts';
+export { scheduleBackupsStore } from './summaries/schedule-backups-store.ts';
 export {
   backupsByProject,
   bytesPerDocument,
@@ -114,7 +114,7 @@ export interface BackupsModule extends Module {
     signal: AbortSignal,
     options?: OpenChainOptions,
   ): Promise<OpenedChain>;
-  /** Saves what a restore is about to overwrite; returns the id of the backup to wait for. */
+  /** Starts the backup of what a restore will overwrite; returns its id. */
   startSafetyBackup(organizationId: string, target: ProjectRow, restore: Overwritten): Promise<string>;
   stopSafetyBackup(
     transaction: Transaction,

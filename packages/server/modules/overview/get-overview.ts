@@ -1,7 +1,7 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { later, minuteMs } from '../../platform/durations.ts';
-import { type NewestBackups, newestBackups, ofScheduleStore, suspiciousBackups } from '../backups/index.ts';
+import { type NewestBackups, newestBackups, scheduleBackupsStore, suspiciousBackups } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import { drillStore, presentDrill } from '../restores/index.ts';
 import {
@@ -70,7 +70,7 @@ async function nextRunsOf(
   schedules: readonly ScheduleSummary[],
 ): Promise<Overview['nextRuns']> {
   const next = schedules.filter(({ nextRunAt }) => nextRunAt !== null).slice(0, nextRunsMax);
-  const owing = await ofScheduleStore.owingFull(transaction, next);
+  const owing = await scheduleBackupsStore.owingFull(transaction, next);
   return next.map((row) => ({
     scheduleId: row.id,
     name: row.name,

@@ -9,12 +9,12 @@ import {
   collectionsOf,
   diffView,
   exportView,
-  named,
   pageOfCollections,
   pageOfDocuments,
   presentCollections,
   presentDocument,
-  reading,
+  searchFilters,
+  withOpened,
 } from '../backups/index.ts';
 import { toProblem } from '../job-error.ts';
 import { projectStore } from '../projects/index.ts';
@@ -113,7 +113,7 @@ function viewHandlers(context: PitrContext): Handlers {
     at: string,
     signal: AbortSignal,
     work: (past: OpenedPast) => Promise<Result>,
-  ) => reading(() => openPast(context, { organizationId, projectId, at, signal, attemptsMax: 4 }), work);
+  ) => withOpened(() => openPast(context, { organizationId, projectId, at, signal, attemptsMax: 4 }), work);
 
   return {
     getProjectDocument: ({ organization, params: { projectId, documentPath: path }, query, signal }) => {
@@ -122,7 +122,7 @@ function viewHandlers(context: PitrContext): Handlers {
         return { data: presentDocument(path, body, at) };
       };
       if (query.at === undefined)
-        return reading(
+        return withOpened(
           () => openLive(context, organization.id, projectId, signal),
           async (live) => find(await live.get(path), live.readTime),
         );
@@ -140,7 +140,7 @@ function viewHandlers(context: PitrContext): Handlers {
 
     viewPitrDocuments: ({ organization, params: { projectId }, query, signal }) =>
       readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
-        const filters = [projectId, instant, query.collection, query.prefix, ...named(query.search)];
+        const filters = [projectId, instant, query.collection, query.prefix, ...searchFilters(query.search)];
         const page = { list: 'pitr-documents', filters, ...query };
         const past = { name: `The database at ${instant}`, view, turn: () => cpuTurns.take(organization.id) };
         return await pageOfDocuments(cursors, page, past, query, signal);

@@ -67,7 +67,7 @@ async function removeOldRuns(context: SchedulesContext, signal: AbortSignal): Pr
 }
 
 /** Whether a backup is full only because a schedule of increments wants one now and then. */
-export async function isOfRhythm(
+export async function isPeriodicFull(
   database: Database,
   { organizationId, scheduleId }: Pick<BackupRow, 'organizationId' | 'scheduleId'>,
 ): Promise<boolean> {

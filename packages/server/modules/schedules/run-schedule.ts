@@ -1,5 +1,5 @@
 import type { Caller } from '../../platform/principal.ts';
-import { admitBackups, backupStore, destinationsOf, ofScheduleStore } from '../backups/index.ts';
+import { admitBackups, backupStore, destinationsOf, scheduleBackupsStore } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { scheduledBackup } from './due/scheduled-backup.ts';
@@ -34,7 +34,7 @@ export async function runSchedule(context: SchedulesContext, caller: Caller, sch
       createdAt: now,
     };
     const trigger = caller.principal.kind === 'key' ? ('api' as const) : ('manual' as const);
-    const owesFull = (await ofScheduleStore.owingFull(transaction, [row])).has(row.id);
+    const owesFull = (await scheduleBackupsStore.owingFull(transaction, [row])).has(row.id);
     const asked = { id: backupId, number, trigger, destinationId: destinationIds[0] as string, owesFull, now };
     await backupStore.insertAll(transaction, [{ row: scheduledBackup(row, project, asked), destinationIds }]);
     // Held now, it can no longer be disconnected; before, it could.

@@ -5,10 +5,8 @@ import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
 import { readDocuments, readDocumentsFrom, searchDocuments } from './browse-documents.ts';
 
-/** What backups and moments of a log have in common when somebody looks inside. */
-
-/** Whatever happens, what was opened is closed; what source and storage do is told as the API tells it. */
-export async function reading<Opened extends { close(): Promise<void> }, Result>(
+/** Opens, works and always closes. Errors of source and storage become errors of the API. */
+export async function withOpened<Opened extends { close(): Promise<void> }, Result>(
   open: () => Promise<Opened>,
   work: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {
@@ -46,7 +44,10 @@ export interface DocumentsQuery {
   from?: string | undefined;
 }
 
-/** An empty page of a collection that is there is one thing, a name that nothing stands for another: COLLECTION_NOT_FOUND. */
+/**
+ * Throws COLLECTION_NOT_FOUND for a collection without any document. A collection that only has documents below it is
+ * empty, but exists.
+ */
 async function requireCollection(
   name: string,
   view: View,
@@ -59,8 +60,8 @@ async function requireCollection(
   throw new Problem('COLLECTION_NOT_FOUND', `${name} holds nothing in ${collection}.`);
 }
 
-/** A cursor is bound to a search where there is one; those of before stay good. */
-export function named(search: string | undefined): string[] {
+/** A cursor belongs to its search text, if there is one; cursors from before searches existed stay valid. */
+export function searchFilters(search: string | undefined): string[] {
   return search === undefined ? [] : [search];
 }
 

@@ -3,7 +3,7 @@ import type { Handlers } from '../../../http/call.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
 import type { BackupsContext } from '../context.ts';
-import { named, pageOfCollections, pageOfDocuments, reading } from './content-pages.ts';
+import { pageOfCollections, pageOfDocuments, searchFilters, withOpened } from './content-pages.ts';
 import { type DiffPosition, diffBackup } from './diff-backup.ts';
 import { exportBackup } from './export-backup.ts';
 import { interactive, type OpenedChain, openChainOf } from './open-chain.ts';
@@ -18,7 +18,7 @@ export function contentsHandlers(context: BackupsContext): Handlers {
     backupId: string,
     signal: AbortSignal,
     work: (chain: OpenedChain) => Promise<Result>,
-  ) => reading(() => openChainOf(context, organizationId, backupId, signal, interactive), work);
+  ) => withOpened(() => openChainOf(context, organizationId, backupId, signal, interactive), work);
 
   return {
     listBackupCollections: ({ organization, params: { backupId }, query, signal }) =>
@@ -29,7 +29,7 @@ export function contentsHandlers(context: BackupsContext): Handlers {
 
     listBackupDocuments: ({ organization, params: { backupId }, query, signal }) =>
       readChain(organization.id, backupId, signal, async ({ readers }) => {
-        const filters = [backupId, query.collection, query.prefix, ...named(query.search)];
+        const filters = [backupId, query.collection, query.prefix, ...searchFilters(query.search)];
         const view = viewOfChain(readers);
         const page = { list: 'backup-documents', filters, ...query };
         const turn = () => cpuTurns.take(organization.id);

@@ -10,7 +10,7 @@ import type { BackupJobData } from '../jobs.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import type { StoredFault, StoredVerification } from '../tables.ts';
-import { keysThatDoNotOpen } from './manifest-keys.ts';
+import { checkManifestKeys } from './check-manifest-keys.ts';
 import { asDamage, copyLockName } from './open-chain.ts';
 import { admitVerifications } from './start-verification.ts';
 import { countVerificationFailure, foundDamage } from './verification-store.ts';
@@ -32,7 +32,7 @@ export async function runVerification(context: BackupsContext, job: RunningJob<B
     job,
     stallAfterMs,
     record: { backupId },
-    look: () => lookAfter(context, job),
+    look: () => stopReason(context, job),
     work: async (signal, watch) => end(await verifyCopies(context, loaded, signal, watch)),
     countFailure: () =>
       platform.database.tenant(organizationId, (transaction) =>
@@ -43,13 +43,13 @@ export async function runVerification(context: BackupsContext, job: RunningJob<B
   await admitVerifications(platform);
 }
 
-/** Still to be verified, by this job and not by a later one. */
+/** Whether the verification is still wanted, and from this job. */
 function isWanted(row: BackupRow, { data }: RunningJob<BackupJobData>): boolean {
   const isAsked = row.status === 'completed' && !row.deletedAt && row.verification?.status === 'running';
   return isAsked && admissionOf({ admittedAt: row.verificationAdmittedAt }) === (data.admission ?? 0);
 }
 
-async function lookAfter(context: BackupsContext, job: RunningJob<BackupJobData>): Promise<Error | undefined> {
+async function stopReason(context: BackupsContext, job: RunningJob<BackupJobData>): Promise<Error | undefined> {
   const { organizationId, backupId } = job.data;
   const row = await context.platform.database.tenant(organizationId, (transaction) =>
     backupStore.find(transaction, organizationId, backupId),
@@ -63,8 +63,9 @@ function toFinding(error: unknown): StoredFault {
 }
 
 /**
- * What is wrong with one copy is an error of the result; what may pass is left to another attempt. Copies move while others are
- * read: each is looked up when its turn comes, and what was found where none is any more is found about nothing.
+ * Damage in one copy is an error in the result; a transient error is left to another attempt. Copies may be moved while
+ * others are read. So the copies are loaded again before each one, and findings in a copy that was moved away are
+ * dropped.
  */
 async function verifyCopies(
   context: BackupsContext,
@@ -88,7 +89,7 @@ async function verifyCopies(
     );
     if (!present?.copies.some((one) => isCompletedIn(one, copy.storageDestinationId))) continue;
     isAnywhere = true;
-    // With several copies one wants to know which of them it is.
+    // With several copies, the message names the destination.
     const name = copies.length > 1 ? destinations.get(copy.storageDestinationId)?.name : undefined;
     const where = name === undefined ? '' : `In ${name}: `;
     result.errors.push(
@@ -135,11 +136,11 @@ async function verifyCopy(
   const { store } = await openReadable(context, { copies: [copy], destinations });
   const uses: (() => Promise<unknown>)[] = [];
   try {
-    // A migration takes nothing away from under who reads it.
+    // A migration removes no copy while somebody reads it.
     uses.push(await hold([row.id]));
     const chain = await openChain({ store, backupId: row.id, keys, codec: context.engine.codec, signal });
     if (chain.length > 1) uses.push(await hold(chain.slice(0, -1).map(({ backupId }) => backupId)));
-    const unopened = await keysThatDoNotOpen(context, row.organizationId, store, chain, signal);
+    const unopened = await checkManifestKeys(context, row.organizationId, store, chain, signal);
     const verified = await verifyChain(chain, viewOfChain(chain), { signal, onProgress: () => watch.beat() });
     result.segments += verified.segments;
     result.documents = Math.max(result.documents, verified.documents);

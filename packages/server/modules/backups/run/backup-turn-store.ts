@@ -3,7 +3,7 @@ import type { JobRecord, TurnTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import type { ImportRequest } from '../tables.ts';
 
-/** What the admission and the search for lost work need to know of a backup. */
+/** The columns that admission and the search for lost work need. */
 export interface BackupTurn extends JobRecord {
   projectId: string;
   type: string;
@@ -13,7 +13,7 @@ export interface BackupTurn extends JobRecord {
   waitingFor: string | null;
 }
 
-/** What a backup waits for whose organization is deleted. */
+/** Shown as the reason why backups of a deleted organization wait. */
 export const organizationDeleted = 'The organization was deleted; nothing runs before it is recovered.';
 
 /** One backup at a time per project. */
@@ -37,15 +37,18 @@ export async function countOpenRanges({ client }: Transaction, organizationId: s
   return Number(rows[0]?.open ?? 0);
 }
 
-/** What is being made for an organization says why it stands still. */
-export async function noteStandstill({ client }: Transaction, organizationId: string): Promise<void> {
+/** Running backups of a deleted organization say why they wait. */
+export async function markWaitingForRecovery({ client }: Transaction, organizationId: string): Promise<void> {
   await client.query(
     `update backups set waiting_for = $2, version = version + 1 where organization_id = $1 and status = 'running'`,
     [organizationId, organizationDeleted],
   );
 }
 
-/** Backups that were deleted and whose objects could not be removed yet: some of each organization, and not always the same. */
+/**
+ * Deleted backups whose objects could not be removed yet. Some of each organization in random order, so that every one
+ * gets its turn.
+ */
 export async function deletedBackups(
   { client }: Transaction,
   deletedBefore: Date,

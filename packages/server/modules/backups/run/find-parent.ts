@@ -16,7 +16,7 @@ export interface ParentFound {
   warning: string | undefined;
 }
 
-/** The newest completed backup of the project that lies in the same destinations and covers the same. */
+/** Finds the newest completed backup with the same scope and in the same destinations that the increment can follow. */
 export async function findParent(
   context: BackupsContext,
   loaded: LoadedBackup,
@@ -31,30 +31,22 @@ export async function findParent(
   let reason =
     candidates.length > 0 ? 'the ones before cover other collections' : 'there is no completed backup to build on';
   for (const candidate of candidates.filter((one) => isSameScope(scopeOf(one), scope))) {
-    const beside = await copiesBeside(context, loaded, candidate.id);
+    const beside = await copiesInSamePlaces(context, loaded, candidate.id);
     if (!beside) {
       reason = 'the one before lies in another destination';
       continue;
     }
-    if (candidate.verification && foundDamage(candidate.verification)) {
-      reason = `${candidate.id} did not pass its verification`;
-      break;
-    }
-    const opened = await openFollowed(context, beside, source, scope, signal);
-    const followed = typeof opened === 'string' ? opened : await unlessDoubted(context, loaded, opened, signal);
-    const isFollowed = typeof followed !== 'string';
-    if (isFollowed && (await extendLocks(context, loaded, followed, signal)))
-      return { chain: followed, warning: undefined };
-    if (isFollowed) await followed[0]?.store.close();
-    reason = isFollowed ? `the lock of ${candidate.id} cannot be prolonged` : followed;
+    const chain = await openIfUsable(context, loaded, beside, { source, scope, signal });
+    if (typeof chain !== 'string') return { chain, warning: undefined };
+    reason = chain;
     break;
   }
   const text = `This backup became a full one, because ${reason.replace(/\.$/, '')}.`;
   return { chain: undefined, warning: warning('BECAME_FULL', text) };
 }
 
-/** The candidate as it lies in the first destination; undefined unless every destination has a whole copy of it. */
-async function copiesBeside(
+/** The candidate as the first destination holds it; undefined unless every destination has a whole copy of it. */
+async function copiesInSamePlaces(
   context: BackupsContext,
   { row, copies }: LoadedBackup,
   candidateId: string,
@@ -70,42 +62,67 @@ async function copiesBeside(
   return { ...candidate, copies: whole.filter((copy) => copy.storageDestinationId === row.storageDestinationId) };
 }
 
-/** What is known of a base counts for everything that builds on it; and who gave a key opens what is made with it by that key alone. */
-async function unlessDoubted(
+interface Asked {
+  source: Pick<DocumentSource, 'database'>;
+  scope: Scope;
+  signal: AbortSignal;
+}
+
+/** The chain of a candidate, opened, or the reason why an increment cannot follow it. */
+async function openIfUsable(
   context: BackupsContext,
   loaded: LoadedBackup,
-  chain: BackupReader[],
-  signal: AbortSignal,
+  candidate: LoadedBackup,
+  asked: Asked,
 ): Promise<BackupReader[] | string> {
+  const { id, verification } = candidate.row;
+  if (verification && foundDamage(verification)) return `${id} did not pass its verification`;
+  const chain = await openIfManifestsFit(context, candidate, asked);
+  if (typeof chain === 'string') return chain;
+  let obstacle: string | undefined;
+  try {
+    obstacle = await obstacleIn(context, loaded, chain, asked.signal);
+    if (obstacle === undefined && !(await extendLocks(context, loaded, chain, asked.signal)))
+      obstacle = `the lock of ${id} cannot be prolonged`;
+  } catch (error) {
+    await chain[0]?.store.close();
+    throw error;
+  }
+  if (obstacle === undefined) return chain;
+  await chain[0]?.store.close();
+  return obstacle;
+}
+
+/** An increment is damaged when its base is. And a customer's key alone must open everything that is made with it. */
+async function obstacleIn(
+  context: BackupsContext,
+  loaded: LoadedBackup,
+  chain: readonly BackupReader[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const { organizationId } = loaded.row;
   for (const { backupId } of chain) {
-    const doubt = await context.platform.database.tenant(organizationId, async (transaction) => {
+    const obstacle = await context.platform.database.tenant(organizationId, async (transaction) => {
       const base = await backupStore.find(transaction, organizationId, backupId);
       if (base?.verification && foundDamage(base.verification)) return 'did not pass its verification';
       return (await isUnderKeyInUse(context, transaction, organizationId, [backupId]))
         ? undefined
         : 'was made with another key than the one in use, and was not wrapped anew by a rotation';
     });
-    if (doubt === undefined) continue;
-    await chain[0]?.store.close();
-    return `${backupId} ${doubt}`;
+    if (obstacle !== undefined) return `${backupId} ${obstacle}`;
   }
-  const behind = await firstUnderFormerKey(context, loaded, chain, signal).catch(async (error: unknown) => {
-    await chain[0]?.store.close();
-    throw error;
-  });
-  if (behind === undefined) return chain;
-  await chain[0]?.store.close();
-  return `${behind} was made with another key than the one in use, and a lock or a rule of its bucket keeps it under that for now`;
+  const behind = await firstUnderFormerKey(context, loaded, chain, signal);
+  return (
+    behind &&
+    `${behind} was made with another key than the one in use, and a lock or a rule of its bucket keeps it under that for now`
+  );
 }
 
-/** The chain that an increment can follow, or the reason why it cannot. */
-async function openFollowed(
+/** The same, as far as the manifests alone tell. */
+async function openIfManifestsFit(
   context: BackupsContext,
   candidate: LoadedBackup,
-  source: Pick<DocumentSource, 'database'>,
-  scope: Scope,
-  signal: AbortSignal,
+  { source, scope, signal }: Asked,
 ): Promise<BackupReader[] | string> {
   const { id: backupId, organizationId } = candidate.row;
   const keys = await BackupKeyRing.load(context, organizationId);

@@ -13,17 +13,20 @@ import { backupTimeoutMs } from './backup-timeout.ts';
 import { beginBackup } from './begin-backup.ts';
 import { emptyCollections } from './empty-collections.ts';
 import { findParent } from './find-parent.ts';
-import { fullOfLog } from './full-of-log.ts';
-import { incrementOfLog } from './increment-of-log.ts';
+import { fullFromLog } from './full-from-log.ts';
+import { incrementFromLog } from './increment-from-log.ts';
 import { rangeStore } from './range-store.ts';
 import { runBackupJob } from './run-backup-job.ts';
 
 /** Enough for many workers to share, few enough that each range is worth a job. */
 const rangesMax = 16;
-/** Far fewer than a worker reads in that time. */
+/** Far fewer than a worker can read in an hour. */
 const documentsAnHour = 5_000_000;
 const documentsPerRange = 10_000;
-/** A database reads at microseconds; some that others wrote tell finer times and read at none of them. */
+/**
+ * Firestore's read times have microseconds. Documents written by other tools may have finer times, at which nothing can
+ * be read.
+ */
 const wholeMicroseconds = '000Z';
 const noMark = { at: undefined, logId: null };
 const nothingYet = { documents: 0, bytes: 0, reads: 0 };
@@ -38,22 +41,22 @@ export async function runPlan(context: BackupsContext, job: RunningJob<BackupJob
   };
   const work = async (signal: AbortSignal) => {
     const step = { loaded, signal, show, isRepeated: job.attempt > 1 };
-    const isMade = (await incrementOfLog(context, step)) || (await fullOfLog(context, step));
+    const isMade = (await incrementFromLog(context, step)) || (await fullFromLog(context, step));
     if (isMade) return;
-    // A key that somebody gives meanwhile comes once; the plan after it knows it.
+    // When a customer's key changes meanwhile, the next plan knows it.
     while (!(await plan(context, loaded, signal))) signal.throwIfAborted();
   };
   await runBackupJob(context, job, loaded.row, work, figures);
 }
 
-/** False when what it would build on cannot be followed any more. */
+/** False when the chosen parent can no longer be followed. */
 async function plan(context: BackupsContext, loaded: LoadedBackup, signal: AbortSignal): Promise<boolean> {
   const { row, project } = loaded;
   const firestore = await context.sources.open(project);
   try {
     const { source } = firestore;
     const scope = scopeOf(row);
-    // What a restore is about to overwrite must hold the newest edits; other backups prefer an instant that lasts.
+    // A safety backup must hold the newest edits. Other backups prefer an instant that stays readable for long.
     const isSafety = row.trigger === 'pre_restore';
     const now = await source.snapshotTime({ signal, isLasting: !isSafety });
     const expected = row.documentPaths
@@ -61,12 +64,12 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
       : await source.count(everything, { scope, readTime: now, signal });
     requireBudget(project.maxReadsPerBackup, expected);
     const { at: mark, logId } = isSafety ? noMark : await context.capturedMark(row, signal);
-    // What is read within the hour that every instant lasts is read at one from which captured changes lead on. Where that
-    // cannot be, it is read behind it: before the first mark nothing leads on yet.
+    // Every instant stays readable for an hour. A backup that can be read in that time is read at a mark of the log, so
+    // that captured changes continue from it. Otherwise it is read after the mark.
     const isExact = mark?.endsWith(wholeMicroseconds) && expected <= documentsAnHour;
     const behindMark = () => source.snapshotTime({ signal, isLasting: true });
     const readTime = mark === undefined ? now : isExact ? mark : await behindMark();
-    // What a restore is about to overwrite may well be nothing.
+    // A safety backup may well be empty.
     const empty = isSafety ? [] : await emptyCollections(source, { scope, readTime, signal });
     const { chain, warning } =
       row.type === 'incremental'
@@ -121,8 +124,8 @@ interface Planned {
 }
 
 /**
- * The one transaction that fixes the plan and enqueues its ranges. Does nothing when the backup has ended or is planned; false,
- * and nothing is done, when the key that it would be made with is not that of the chain.
+ * The transaction that fixes the plan and enqueues its ranges. Does nothing when the backup has ended or is already
+ * planned. False, with nothing done, when the key of the new backup would not open the chain.
  */
 async function startRanges(
   context: BackupsContext,
@@ -161,7 +164,7 @@ async function startRanges(
         await backupStore.updateCopy(transaction, organizationId, backupId, storageDestinationId, {
           status: 'writing',
         });
-    // Its own ranges are open by now; they are not held against it.
+    // Its own ranges are not held against it.
     const priority = Math.min(0, (await rangePriority(transaction, organizationId)) + planned.ranges.length);
     await enqueueRanges(queue, transaction, row, planned.ranges.keys(), priority);
     return true;

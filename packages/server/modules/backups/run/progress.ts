@@ -13,17 +13,17 @@ export interface Figures {
   reads: number;
 }
 
-/** The part of the way that is reading; the rest is the manifest. */
+/** Reading is this share of the progress; the rest is the manifest. */
 const readingShare = 0.98;
-/** Documents that are read twice, after a worker died, may exceed the budget by a little. */
+/** Documents read twice, after a worker died, may exceed the budget by a little. */
 const budgetSlackShare = 0.1;
 const budgetSlackReads = 1000;
 
 /**
- * Adds up the ranges, or takes what a backup without ranges has done, reports it, and emits each tenth once. Answers why the
- * work has to stop, if it has to.
+ * Saves and reports the progress: the sum of the ranges, or the given figures of a backup without ranges. Emits one
+ * event per tenth. Returns the reason when the work has to stop.
  */
-export async function lookAfter(
+export async function reportProgress(
   context: BackupsContext,
   before: Pick<BackupRow, 'organizationId' | 'id' | 'admittedAt'>,
   { figures, waitingFor }: { figures?: Figures | undefined; waitingFor?: string | null | undefined } = {},
@@ -49,13 +49,13 @@ export async function lookAfter(
     });
     const steps = { told: row.percentTold, reached: percentTold };
     await outbox.emitAll(transaction, progressEvents({ ...loaded, row: updated }, steps, totals));
-    if (row.deadlineAt && row.deadlineAt <= clock.now()) return tooLate(row);
+    if (row.deadlineAt && row.deadlineAt <= clock.now()) return timeoutProblem(row);
     const isReading = (totals.open ?? 0) > 0;
     return isReading && isOverBudget(loaded.project.maxReadsPerBackup, totals.reads) ? overBudget() : undefined;
   });
 }
 
-/** Whatever moved waits no longer; a part that stands still says so itself. */
+/** A backup that made progress waits no longer. A range that still waits reports that itself. */
 function stillWaiting(row: BackupRow, { documents, bytes }: Figures): string | null {
   return documents > row.documentsDone || bytes > row.bytesDone ? null : row.waitingFor;
 }
@@ -69,7 +69,7 @@ function isOverBudget(budget: number | null, reads: number): boolean {
   return budget !== null && reads > budget * (1 + budgetSlackShare) + budgetSlackReads;
 }
 
-export function tooLate({ waitingFor }: Pick<BackupRow, 'waitingFor'>): Problem {
+export function timeoutProblem({ waitingFor }: Pick<BackupRow, 'waitingFor'>): Problem {
   if (waitingFor === organizationDeleted)
     return new Problem(
       'BACKUP_TIMEOUT',

@@ -6,11 +6,11 @@ import { removeObjectsJob } from '../jobs.ts';
 import { admitBackups, backupKind } from './admission.ts';
 import { type BackupTurn, backupTurns, deletedBackups } from './backup-turn-store.ts';
 import { failBackup } from './end-backup.ts';
-import { tooLate } from './progress.ts';
+import { timeoutProblem } from './progress.ts';
 
 const leftoverAgeMs = 10 * minuteMs;
 
-/** Looks after work that nobody looks after: lets waiting records in, ends late ones, and enqueues lost jobs again. */
+/** Ends late backups, admits waiting records, and enqueues lost jobs again. */
 export async function requeueLostBackups(context: BackupsContext): Promise<void> {
   const { platform } = context;
   await endLateBackups(context);
@@ -23,15 +23,15 @@ export async function requeueLostBackups(context: BackupsContext): Promise<void>
 async function endLateBackups(context: BackupsContext): Promise<void> {
   const { database, clock, log } = context.platform;
   const open = await database.system((transaction) => openRecords<BackupTurn>(transaction, backupTurns));
-  // One that cannot be ended keeps nobody else from ending, nor from beginning.
+  // A backup that cannot be ended must not keep the others from ending or beginning.
   for (const backup of open)
     if (backup.deadlineAt && backup.deadlineAt <= clock.now())
-      await failBackup(context, backup, tooLate(backup)).catch((error: unknown) =>
+      await failBackup(context, backup, timeoutProblem(backup)).catch((error: unknown) =>
         log.warn({ err: error, backupId: backup.id }, 'a backup whose time is up could not be ended; tried again'),
       );
 }
 
-/** Tries again to remove what was locked when its backup was deleted. */
+/** Tries again to remove objects that were locked when their backup was deleted. */
 export async function removeLeftovers({ platform: { database, queue, clock } }: BackupsContext): Promise<void> {
   await database.system(async (transaction) => {
     for (const { id, organizationId } of await deletedBackups(transaction, later(clock.now(), -leftoverAgeMs)))

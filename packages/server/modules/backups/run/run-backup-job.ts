@@ -4,11 +4,11 @@ import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { admitBackups } from './admission.ts';
 import { failBackup } from './end-backup.ts';
-import { type Figures, lookAfter } from './progress.ts';
+import { type Figures, reportProgress } from './progress.ts';
 
 /**
- * Runs a piece of a backup under watch: it stops when the backup has ended or is late, a fault that may pass is tried again,
- * any other fails the backup. What waited for its place is let in.
+ * Runs one job of a backup. It stops when the backup has ended or is late; a transient error is tried again, any other
+ * fails the backup. Then waiting backups are admitted.
  */
 export async function runBackupJob(
   context: BackupsContext,
@@ -24,7 +24,7 @@ export async function runBackupJob(
     job,
     work,
     record: { backupId },
-    look: (waitingFor) => lookAfter(context, row, { figures, waitingFor }),
+    look: (waitingFor) => reportProgress(context, row, { figures, waitingFor }),
     countFailure: () =>
       platform.database.tenant(organizationId, (transaction) =>
         backupStore.countFailure(transaction, organizationId, backupId),

@@ -7,7 +7,7 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openCopies } from '../load-backup.ts';
 import { enqueueFinish } from './admission.ts';
 import { failBackup } from './end-backup.ts';
-import { lookAfter } from './progress.ts';
+import { reportProgress } from './progress.ts';
 import { RangeMeter } from './range-meter.ts';
 import { type RangeRow, rangeStore } from './range-store.ts';
 
@@ -18,14 +18,14 @@ interface ClaimedRange {
   range: RangeRow;
 }
 
-/** Reads one range from where its last checkpoint stands, and checkpoints after every stored segment. */
+/** Reads one range from its last checkpoint, and saves a checkpoint after every stored segment. */
 export async function runRangeWork(context: BackupsContext, job: Job): Promise<void> {
   const claimed = await claim(context, job);
   if (claimed) await runClaimed(context, job, claimed);
   await enqueueFinishIfComplete(context, job.data.organizationId, job.data.backupId);
 }
 
-/** From here on the range is this worker's. Undefined when there is nothing left to read. */
+/** Claims the range for this worker. Undefined when there is nothing left to read. */
 async function claim(context: BackupsContext, { data }: Job): Promise<ClaimedRange | undefined> {
   const { organizationId, backupId } = data;
   return context.platform.database.tenant(organizationId, async (transaction) => {
@@ -46,7 +46,7 @@ async function runClaimed(context: BackupsContext, job: Job, { loaded, range }: 
     record: { backupId: row.id, range: range.range },
     look: async (waitingFor) => {
       await meter.save({});
-      return lookAfter(context, row, { waitingFor });
+      return reportProgress(context, row, { waitingFor });
     },
     work: (signal) => read(context, loaded, meter, signal),
     countFailure: async () => {
@@ -94,10 +94,10 @@ async function read(
   } finally {
     await Promise.allSettled([store.close(), firestore.close()]);
   }
-  await lookAfter(context, row);
+  await reportProgress(context, row);
 }
 
-/** The last range to be complete enqueues the finish; asked once too often it does no harm. */
+/** The last range to complete enqueues the finish. Doing that once too often does no harm. */
 async function enqueueFinishIfComplete(
   context: BackupsContext,
   organizationId: string,

@@ -24,7 +24,7 @@ export interface SingleStepWork {
   store: CopiesStore;
   keys: KeyRing;
   signal: AbortSignal;
-  /** Its manifest is written. */
+  /** Called before the manifest is written. */
   onWrite(): void;
   /** How many documents are done so far. */
   show(documents: number): void;
@@ -37,7 +37,7 @@ export interface SingleStepResult {
   change?: Partial<NewBackup>;
 }
 
-/** Begins the backup, makes it, and ends it: completed, failed, or left to another attempt. */
+/** Begins the backup, makes it, and ends it: completed, failed, or left to the next attempt. */
 export async function runSingleStep(
   context: BackupsContext,
   job: SingleStepJob,
@@ -50,18 +50,18 @@ export async function runSingleStep(
     figures.documents = documents;
   };
   const isRepeated = job.attempt > 1;
-  const work = (signal: AbortSignal) => carryOut(context, { loaded, signal, show, isRepeated }, make);
+  const work = (signal: AbortSignal) => makeAndComplete(context, { loaded, signal, show, isRepeated }, make);
   await runBackupJob(context, job, loaded.row, work, figures);
 }
 
 export interface SingleStep extends Pick<SingleStepWork, 'loaded' | 'signal' | 'show'> {
   isRepeated: boolean;
-  /** Those that were in use when it was decided what it builds on; absent: those in use now. */
+  /** The keys that were in use when the parent was chosen; absent: the keys in use now. */
   keys?: KeyRing;
 }
 
 /** Makes the backup that `loaded` has begun, and completes it. */
-export async function carryOut(
+export async function makeAndComplete(
   context: BackupsContext,
   { isRepeated, keys: given, ...step }: SingleStep,
   make: (work: SingleStepWork) => Promise<SingleStepResult>,
@@ -100,7 +100,7 @@ export async function carryOut(
   }
 }
 
-/** Writes unless an earlier attempt had written already and died before it could say so. */
+/** Writes the backup, unless an earlier attempt wrote it and died before it could report so. */
 export async function writeOnce(
   context: BackupsContext,
   { loaded, store, keys, signal, onWrite }: SingleStepWork,

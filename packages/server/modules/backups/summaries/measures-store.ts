@@ -1,13 +1,15 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { asOfSql, newestLookedAt } from './as-of-sql.ts';
+import { asOfSql, newestCandidates } from './as-of-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
-/** What the metrics tell of the newest good backup of a schedule, or of those made by hand. */
+/** What the metrics show about the newest good backup of a schedule, or of those made by hand. */
 export interface MeasuredBackup {
   /** The schedule's id, or the project's for those made by hand. */
   key: string;
   completedAt: Date | null;
-  /** Of the newest data, which need not be that of the one completed last: a merge holds older data. */
+  /**
+   * The time of the newest data, which may be in another backup than the one completed last: a merge holds older data.
+   */
   asOf: Date | null;
   durationSeconds: number | null;
   storedBytes: number | null;
@@ -48,7 +50,7 @@ async function newestOf(
          select * from (
            select id, completed_at as at, compressed_size::float8 as bytes, ${asOfSql} as as_of,
                   extract(epoch from completed_at - coalesce(started_at, created_at))::float8 as seconds
-             from backups where ${of} and status = 'completed' order by id desc limit ${newestLookedAt}) known
+             from backups where ${of} and status = 'completed' order by id desc limit ${newestCandidates}) known
           order by as_of desc, id desc limit 1) good on true`,
     [owners.map(({ organizationId }) => organizationId), owners.map(({ id }) => id)],
   );

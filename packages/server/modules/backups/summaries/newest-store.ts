@@ -3,16 +3,16 @@ import { firstIdAt } from '../../../platform/ids.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { isDamagedSql } from '../contents/verification-store.ts';
 import type { StoredAnomaly } from '../tables.ts';
-import { asOfSql, newestLookedAt } from './as-of-sql.ts';
+import { asOfSql, newestCandidates } from './as-of-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
 /** What the newest backups of a project say about it. */
 export interface NewestBackups {
   projectId: string;
-  /** The good one with the newest data that is no safety backup: none that was found damaged when it was verified. */
+  /** The backup with the newest data that was not found damaged. Safety backups do not count. */
   newest:
     | (Pick<BackupRow, 'id' | 'type'> & {
-        /** A merge reads nothing of the database: it is as if begun when what it merges was. */
+        /** For a merge: the time of its data, because it reads nothing from the database. */
         startedAt: Date;
         asOf: Date;
         completedAt: Date;
@@ -22,9 +22,9 @@ export interface NewestBackups {
     | null;
   /** How many in a row failed after it. */
   failuresInRow: number;
-  /** There are some whose key was withdrawn. */
+  /** Some backups have a withdrawn key. */
   isSealed: boolean;
-  /** One that was made after it was found damaged. */
+  /** A newer backup was found damaged. */
   isDamaged: boolean;
 }
 
@@ -66,7 +66,7 @@ export async function newestBackups(
                   case when type = 'synthetic' then ${asOfSql} else coalesce(started_at, created_at) end as "startedAt",
                   document_count as "documentCount", verified_at as "verifiedAt"
              from backups b where ${isOfProject} and status = 'completed' and coalesce(key_id, '') <> all($3) and not ${isDamagedSql}
-            order by id desc limit ${newestLookedAt}) known
+            order by id desc limit ${newestCandidates}) known
           order by "asOf" desc, id desc limit 1) good on true`,
     [organizationId, [...projectIds], [...withdrawnKeys]],
   );
@@ -107,7 +107,6 @@ export async function suspiciousBackups(
   return rows;
 }
 
-/** Documents that the backups begun in a stretch of time read of their sources. */
 /** Which projects were read most since then, the greatest reader first. */
 export async function readsByProject(
   { client }: Transaction,
@@ -123,6 +122,7 @@ export async function readsByProject(
   return rows;
 }
 
+/** How many documents the backups begun in this time read from their sources. */
 export async function readsBetween(
   { client }: Transaction,
   organizationId: string,

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { later, minuteMs } from '../../../platform/durations.ts';
 import type { OutboxEvent } from '../../../platform/outbox.ts';
-import { admitBackups, backupStore, ofScheduleStore, type WaitingBackup } from '../../backups/index.ts';
+import { admitBackups, backupStore, scheduleBackupsStore, type WaitingBackup } from '../../backups/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { storageStore } from '../../storage/index.ts';
 import type { SchedulesContext } from '../context.ts';
@@ -143,11 +143,11 @@ async function loadFacts(
     organizations,
     projects: new Map(projects.map((row) => [row.id, row])),
     destinations: new Set(existing.map(({ organizationId, id }) => `${organizationId}/${id}`)),
-    busy: await ofScheduleStore.busy(
+    busy: await scheduleBackupsStore.busy(
       transaction,
       due.map(({ id }) => id),
     ),
-    owingFull: await ofScheduleStore.owingFull(transaction, due),
+    owingFull: await scheduleBackupsStore.owingFull(transaction, due),
   };
 }
 

@@ -6,13 +6,13 @@ import { isUnderKeyInUse } from '../keys/key-in-use.ts';
 import type { LoadedBackup } from '../load-backup.ts';
 import { scopeOf } from '../scope.ts';
 import { findParent } from './find-parent.ts';
-import { carryOut, type SingleStep, writeOnce } from './single-step-backup.ts';
+import { makeAndComplete, type SingleStep, writeOnce } from './single-step-backup.ts';
 
 /**
- * An increment of what was captured since its parent, while capture is unbroken: the source is not read. False when it has
- * to be scanned for.
+ * Makes an increment from the changes captured since its parent, if capture had no gap since then. The source is not
+ * read. False when the source has to be scanned.
  */
-export async function incrementOfLog(context: BackupsContext, step: SingleStep): Promise<boolean> {
+export async function incrementFromLog(context: BackupsContext, step: SingleStep): Promise<boolean> {
   const { loaded, signal } = step;
   const { row } = loaded;
   const database = row.type === 'incremental' ? await context.capturedDatabase(row) : undefined;
@@ -25,7 +25,7 @@ export async function incrementOfLog(context: BackupsContext, step: SingleStep):
     try {
       const keysInUse = await holdParent(context, loaded, chain);
       if (!keysInUse) return false;
-      await carryOut(context, { ...step, keys: keysInUse }, async (work) => {
+      await makeAndComplete(context, { ...step, keys: keysInUse }, async (work) => {
         await work.expect(captured.documentCount);
         const { store, keys } = work;
         const changes = captured.view.layers.slice(chain.length);
@@ -52,8 +52,8 @@ export async function incrementOfLog(context: BackupsContext, step: SingleStep):
 }
 
 /**
- * From here on the parent cannot go, and the increment is made with the keys that are in use now. Undefined when a key was
- * given since the parent was chosen that does not open it.
+ * From here on the parent cannot be removed. The increment is made with the keys that are in use now. Undefined when a
+ * new key, which does not open the parent, came into use after the parent was chosen.
  */
 async function holdParent(
   context: BackupsContext,

@@ -1,8 +1,8 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 
 /** What the backups of schedules say about their next run. */
-export const ofScheduleStore = {
-  /** Those of the schedules that have a backup waiting or running; the transaction may span organizations. */
+export const scheduleBackupsStore = {
+  /** Which of the schedules have a waiting or running backup; the transaction may span organizations. */
   async busy({ client }: Transaction, scheduleIds: readonly string[]): Promise<Set<string>> {
     const { rows } = await client.query<{ schedule_id: string }>(
       `select distinct schedule_id from backups
@@ -13,8 +13,8 @@ export const ofScheduleStore = {
   },
 
   /**
-   * Those of the schedules whose last full backup came to nothing, so that the next one makes up for it. After two in a
-   * row an increment has its turn: what can be protected is not left undone for what cannot.
+   * Which schedules must take a full backup now, because their last one failed or was cancelled. After two failures in
+   * a row an increment gets its turn: a full backup that fails must not keep increments from running.
    */
   async owingFull(
     { client }: Transaction,

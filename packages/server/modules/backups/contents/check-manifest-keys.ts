@@ -6,15 +6,16 @@ import type { BackupsContext } from '../context.ts';
 import { enqueueRewrap } from '../keys/backup-keys.ts';
 import type { StoredFault } from '../tables.ts';
 
-/** After a rotation or a move manifests follow within seconds. */
+/** After a rotation or a move, manifests are rewrapped within seconds. */
 const looksMax = 3;
 const lookAgainMs = 2 * secondMs;
 
 /**
- * Manifests whose own key does not open. While the catalogue is there it helps out, and nobody notices; with the bucket and
- * the master key alone the backup could not be read. They are told, and written anew from the catalogue.
+ * Finds manifests whose own envelope no key opens. With the catalogue such a backup still reads, so nobody would
+ * notice; with the bucket and the master key alone it could not be read. These manifests are reported and rewritten
+ * from the catalogue.
  */
-export async function keysThatDoNotOpen(
+export async function checkManifestKeys(
   context: BackupsContext,
   organizationId: string,
   store: BlobStore,
