@@ -24,7 +24,7 @@ const copiesOfBackups = rowsWhere(
   ),
   { orderBy: asc(backupCopies.position) },
 );
-/** What is shown with a backup. */
+/** Shown together with a backup. */
 const beside = {
   copies: sql<Pick<CopyRow, 'storageDestinationId' | 'status' | 'error'>[]>`(
     select coalesce(jsonb_agg(jsonb_build_object('storageDestinationId', c.storage_destination_id, 'status', c.status,
@@ -39,7 +39,7 @@ const oneBackup = rowsWhere(backups, undeletedById);
 const oneLocked = rowsWhere(backups, undeletedById, { lock: 'update' });
 const oneShown = rowsWhere(backups, undeletedById, { beside });
 
-/** A backup that nobody has begun: exactly these columns are written by `insertAll`. */
+/** A backup that has not begun; `insertAll` writes exactly these columns. */
 export type WaitingBackup = Pick<
   NewBackup,
   | 'id'
@@ -66,7 +66,7 @@ const inSnakeCase = (row: object) =>
     Object.entries(row).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
   );
 
-/** One copy in each destination, in their order. */
+/** One copy per destination, in the given order. */
 const pendingCopies = (row: Pick<NewBackup, 'id' | 'organizationId'>, destinationIds: readonly string[]) =>
   destinationIds.map((storageDestinationId, position) => ({
     organizationId: row.organizationId,
@@ -76,7 +76,7 @@ const pendingCopies = (row: Pick<NewBackup, 'id' | 'organizationId'>, destinatio
     status: 'pending' as const,
   }));
 
-/** A completed backup by the state of the database that it holds. */
+/** A completed backup and the time of its data. */
 export type BackupInTime = Pick<
   BackupRow,
   'id' | 'type' | 'collections' | 'excludeCollections' | 'includeSubcollections' | 'documentPaths'
@@ -141,7 +141,7 @@ export const backupStore = {
     return row;
   },
 
-  /** Also when it was deleted: its objects may still have to go. */
+  /** Finds deleted backups too: their objects may still have to be removed. */
   async findAny({ client }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
     const [row] = await client.read(oneOfAny, { organizationId, id });
     return row;
@@ -151,13 +151,13 @@ export const backupStore = {
     return found(await backupStore.findLocked(transaction, organizationId, id));
   },
 
-  /** The same for work whose record may be gone by now. */
+  /** The same for work whose record may be gone. */
   async findLocked({ client }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
     const [row] = await client.read(oneLocked, { organizationId, id });
     return row;
   },
 
-  /** Until the transaction ends they stay: whoever writes a record that waits to read them holds them, and hears if one is gone. */
+  /** Keeps these backups from being deleted until the transaction ends; throws when one is already gone. */
   async hold({ orm }: Transaction, organizationId: string, ids: readonly string[]): Promise<void> {
     const wanted = and(inArray(backups.id, [...ids]), eq(backups.organizationId, organizationId));
     const kept = and(wanted, isNull(backups.deletedAt));
@@ -165,7 +165,7 @@ export const backupStore = {
     if (rows.length < new Set(ids).size) found(undefined);
   },
 
-  /** All of a project, newest first. */
+  /** Locks all backups of a project, newest first. */
   async lockAll({ orm }: Transaction, organizationId: string, projectId: string): Promise<BackupRow[]> {
     return orm
       .select()
@@ -191,7 +191,7 @@ export const backupStore = {
     return found(row);
   },
 
-  /** Once more the work on a backup failed by something that may pass; how often by now. */
+  /** Counts a transient failure and returns how many there were. */
   async countFailure({ orm }: Transaction, organizationId: string, id: string): Promise<number> {
     const [row] = await orm
       .update(backups)
@@ -201,7 +201,7 @@ export const backupStore = {
     return row?.failures ?? Number.POSITIVE_INFINITY;
   },
 
-  /** From here on the parent cannot go: whoever deletes or moves it waits for this transaction and then sees the increment. */
+  /** Keeps the parent: whoever deletes or moves it waits for this transaction and then sees the increment. */
   async holdParent({ client }: Transaction, row: BackupRow, parentId: string): Promise<void> {
     const { rowCount } = await client.query(
       `select 1 from backups b join backup_copies c on c.backup_id = b.id
@@ -223,7 +223,7 @@ export const backupStore = {
     return rowCount !== 0;
   },
 
-  /** Completed backups of these projects, the newest state of the database first, from behind one of them on. */
+  /** Completed backups of these projects by the time of their data, newest first, starting after `before`. */
   async completedBefore(
     { client }: Transaction,
     organizationId: string,
@@ -242,7 +242,7 @@ export const backupStore = {
     return rows;
   },
 
-  /** The newest completed backup of a project that an increment with this scope can build on. */
+  /** The newest completed backups that an increment or a merge may build on, of any scope. */
   async newestCompleted(
     { orm }: Transaction,
     organizationId: string,
@@ -260,9 +260,9 @@ export const backupStore = {
           isNull(backups.deletedAt),
           lt(backups.id, before),
           sql`${backups.trigger} <> 'pre_restore'`,
-          // What was made of a foreign file shows whatever it shows, without times: nothing can be built on it.
+          // Backups made from foreign files have no document times, so nothing can be built on them.
           sql.raw(isNotForeign),
-          // It shows an older state than its id tells.
+          // Its data is older than its id suggests.
           isNull(backups.standsFor),
         ),
       )
@@ -270,7 +270,7 @@ export const backupStore = {
       .limit(20);
   },
 
-  /** Every wrapped data key of an organization, for a rotation. */
+  /** Every envelope of an organization, for a rotation. */
   async envelopes(
     { orm }: Transaction,
     organizationId: string,
@@ -294,8 +294,8 @@ export const backupStore = {
   },
 
   /**
-   * Everything that builds on a backup, at any depth; an increment says which merged backup shows the same moment. One in the
-   * middle of a merged chain has none: its changes live on, its moment does not.
+   * Everything that builds on a backup, at any depth. For each increment it names the merged backup of the same moment,
+   * if there is one. An increment in the middle of a merged chain has none: its changes live on, its moment does not.
    */
   async descendants(
     { client }: Transaction,
@@ -327,13 +327,13 @@ export const backupStore = {
     return client.read(copiesOfBackups, { organizationId, backupIds });
   },
 
-  /** With all that is shown of it, as a read of its own. */
+  /** One backup with everything that is shown, read outside a transaction. */
   async shown(database: Database, organizationId: string, id: string): Promise<ShownBackup> {
     const [row] = await database.read(organizationId, oneShown, { organizationId, id });
     return found(row);
   },
 
-  /** Into another organization; the transaction spans both. */
+  /** Moves a backup to another organization; the transaction spans both. */
   async moveTo(
     { orm }: Transaction,
     id: string,
@@ -360,7 +360,7 @@ export const backupStore = {
         .where(and(inArray(backupCopies.backupId, [...backupIds]), eq(backupCopies.storageDestinationId, from)));
   },
 
-  /** For good, once its objects are gone. */
+  /** Removes the row, once its objects are gone. */
   async purge({ orm }: Transaction, organizationId: string, id: string): Promise<void> {
     await orm.delete(backups).where(and(eq(backups.organizationId, organizationId), eq(backups.id, id)));
   },

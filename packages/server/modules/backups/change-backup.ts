@@ -9,7 +9,7 @@ import { removeObjectsJob } from './jobs.ts';
 import { admitBackups } from './run/admission.ts';
 import { cancelBackup } from './run/end-backup.ts';
 
-/** Ends a waiting or running backup; its workers notice within a second or two, and what was written is removed. */
+/** Cancels a waiting or running backup. Its workers notice within a second or two, and what was written is removed. */
 export async function cancel(context: BackupsContext, caller: Caller, backupId: string): Promise<void> {
   const organizationId = caller.organization.id;
   await context.platform.database.tenant(organizationId, async (transaction) => {
@@ -27,9 +27,9 @@ export async function cancel(context: BackupsContext, caller: Caller, backupId: 
 }
 
 /**
- * The record goes at once, its objects as a job. Increments, restores, holds and locks stand in the way. Increments that
- * were merged into a synthetic backup of the same moment do not: what they show lives on there, and they go together with their base. Says
- * how many backups went.
+ * Deletes a backup: its record at once, its objects as a job. Refused when increments, restores, holds or locks need
+ * it. Increments that were merged into a synthetic backup of the same moment do not count: their content lives on
+ * there, and they are deleted together with their base. Returns how many backups were deleted.
  */
 export async function deleteBackup(
   context: BackupsContext,
@@ -55,11 +55,11 @@ export async function deleteBackup(
 
 export interface Removable {
   row: BackupRow;
-  /** The synthetic backup that holds the same; null when nothing does and somebody wants it gone all the same. */
+  /** The synthetic backup with the same content; null when there is none and the backup is deleted all the same. */
   replacedBy: string | null;
 }
 
-/** The same as below for a deletion that somebody asks for: it leaves point-in-time recovery what it can reach. */
+/** The same as `requireRemovable`, for a deletion by a person: it must not make captured time unreachable. */
 export async function requireDeletable(
   context: BackupsContext,
   transaction: Transaction,
@@ -71,7 +71,7 @@ export async function requireDeletable(
   return going;
 }
 
-/** The backup and the merged increments that go with it, newest first. Throws when one of them must stay. */
+/** The backup and the merged increments that are removed with it, newest first. Throws when one of them must stay. */
 export async function requireRemovable(
   context: BackupsContext,
   transaction: Transaction,
@@ -81,7 +81,7 @@ export async function requireRemovable(
   const { organizationId } = row;
   const below = await backupStore.descendants(transaction, organizationId, row.id);
   const usedBy = below.filter(({ mergedInto }) => mergedInto === null).map(({ id }) => ({ type: 'backup', id }));
-  // What the increments need of their base goes only when all that replaces them is found whole.
+  // The base is removed only when everything that replaces its increments was found whole.
   const removable: Removable[] = [{ row, replacedBy: below[0]?.mergedInto ?? null }];
   for (const { id, mergedInto } of usedBy.length === 0 ? below.toReversed() : []) {
     const increment = await backupStore.lock(transaction, organizationId, id);
@@ -106,7 +106,7 @@ function inUse(usedBy: readonly { type: string }[]): string {
   return 'Increments depend on this backup whose moments are in no other one, or in one that failed its verification: delete those first, the newest before the others.';
 }
 
-/** Migrations that take the backup from one place to another now. */
+/** Open migrations of a place that holds the backup. */
 export async function copyingTasks(transaction: Transaction, row: BackupRow): Promise<{ type: string; id: string }[]> {
   const copies = await backupStore.copies(transaction, row.organizationId, [row.id]);
   const tasks = new Set<string>();
@@ -116,7 +116,7 @@ export async function copyingTasks(transaction: Transaction, row: BackupRow): Pr
   return [...tasks].map((id) => ({ type: 'storage_task', id }));
 }
 
-/** Neither held, nor locked, nor being made. */
+/** Throws when the backup is under legal hold, locked, or unfinished. */
 export function requireFree(context: BackupsContext, row: BackupRow): void {
   const refuse = (reason: string) => {
     throw new Problem('INVALID_STATE', `The backup ${row.id} is ${reason}.`, { details: { status: row.status } });
@@ -128,8 +128,8 @@ export function requireFree(context: BackupsContext, row: BackupRow): void {
 }
 
 /**
- * Marks a backup as removed, which is the first step of every removal; its objects follow as a job. What replaces it is
- * read before they go, and a backup whose replacement does not read well comes back.
+ * Marks a backup as removed, the first step of every removal; a job removes its objects. The replacement is read first,
+ * and a backup whose replacement does not read well is kept.
  */
 export async function removeRow(
   context: BackupsContext,
@@ -156,7 +156,7 @@ export async function setHold(
 ): Promise<void> {
   const organizationId = caller.organization.id;
   await context.platform.database.tenant(organizationId, async (transaction) => {
-    // Whoever deletes the organization has looked for holds under its lock.
+    // Deleting an organization checks for holds under the same lock.
     if (!(await context.organizations.hold(transaction, organizationId)))
       throw new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
     await backupStore.lock(transaction, organizationId, backupId);

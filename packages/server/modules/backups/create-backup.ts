@@ -30,7 +30,7 @@ export async function createBackup(
       { id, ...newBackup(context, organization.id, project, request, destinationIds[0] as string, principal) },
       destinationIds,
     );
-    // Held now, it can no longer be disconnected; before, it could.
+    // The insert holds the project, so it can no longer be disconnected; before that, it could.
     await projectStore.get(transaction, organization.id, project.id);
     await context.audit.noteCaller(transaction, caller, {
       action: 'backup.created',
@@ -43,7 +43,7 @@ export async function createBackup(
   return row;
 }
 
-/** One that is still being made counts: the merge waits for its turn behind it. */
+/** Throws when there is nothing to merge. A backup that is still being made counts: the merge waits for it. */
 export async function requireMergeable(
   transaction: Transaction,
   organizationId: string,
@@ -81,8 +81,8 @@ function newBackup(
 }
 
 /**
- * The destinations that are named, else the organization's default. Each must exist; one that is failing at present may
- * still be meant. Of several records of one place the first is taken: two copies in one place are one.
+ * The named destinations, or the organization's default. Each must exist; one that fails at present is allowed. When
+ * several records name the same place, only the first is used: two copies in one place are one.
  */
 export async function destinationsOf(
   context: BackupsContext,

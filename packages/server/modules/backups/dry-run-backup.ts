@@ -17,7 +17,7 @@ import { bytesPerDocument } from './summaries/statistics-store.ts';
 
 type DryRun = Extract<DataOf<Operations['createBackup']>, { dryRun: true }>;
 
-/** What the backup would take. Counts are exact, by aggregation; nothing is changed. */
+/** What the backup would cost. Counts are exact, by aggregation; nothing is changed. */
 export async function dryRunBackup(
   context: BackupsContext,
   organizationId: string,
@@ -59,7 +59,7 @@ export async function dryRunBackup(
   }
 }
 
-/** A merge reads storage alone: what it will hold is known exactly, and the source is asked nothing. */
+/** A merge reads only storage, so its result is known exactly, and the source is not asked. */
 async function dryRunMerge(
   context: BackupsContext,
   organizationId: string,
@@ -102,7 +102,7 @@ type Entry = DryRun['collections'][number];
 /** As the contract bounds the answer. */
 const collectionsMax = 10_000;
 
-/** Every collection of the scope by itself; one that is named below a certain document is counted as a whole. */
+/** Counts every collection of the scope. A collection below a certain document is counted as a whole. */
 async function collectionsIn(
   source: Source,
   scope: Scope,

@@ -3,14 +3,20 @@ import { daySeconds, hourSeconds } from '../../platform/durations.ts';
 import { defineJob, type JobSettings, type RunningJob } from '../../platform/queue.ts';
 
 const ofBackup = z.object({ organizationId: z.string(), backupId: z.string() });
-/** Work that was let in by the admission: it does nothing once its record was let in anew. */
+/** Work that was admitted. It does nothing once its record was admitted again. */
 const ofAdmission = ofBackup.extend({ admission: z.number().optional() });
-/** Workers die and their jobs move on; that alone must never use up the tries of a job. Real faults are counted by the jobs themselves. */
+/**
+ * A job whose worker dies is tried again; that alone must never use up its attempts. The jobs count real errors
+ * themselves.
+ */
 const retryLimit = 1000;
-/** The queue's most; a range that takes longer goes on from its checkpoint. */
+/** The queue's limit; a longer range continues from its checkpoint. */
 const timeoutSeconds = daySeconds;
 const common = { schema: ofBackup, retryLimit, retryDelaySeconds: 1, timeoutSeconds, exclusive: true };
-/** Work that nobody waits for: it waits for no admission, takes half of the places at most, and goes on later when it takes too long. */
+/**
+ * Work that nobody waits for: it needs no admission, uses at most half of the places, and is continued later when it
+ * takes too long.
+ */
 const sideWork = { perOrganizationMax: 2, timeoutSeconds: 6 * hourSeconds };
 const admitted = { ...common, schema: ofAdmission };
 
@@ -28,11 +34,15 @@ export const removeObjectsJob = defineJob({
   ...sideWork,
   name: 'backup-remove',
   schema: ofBackup.extend({
-    /** Of one that was never completed: the destinations that kept something when they were looked at last; absent at first. */
+    /**
+     * For a backup that was never completed: the destinations that kept something at the last attempt; absent at first.
+     */
     left: z.array(z.string()).optional(),
-    /** It was called off while its manifest was written: that goes too, though it makes the backup whole. */
+    /**
+     * It was cancelled while its manifest was written. The manifest is removed too, although it makes the backup whole.
+     */
     isWithdrawn: z.boolean().optional(),
-    /** How often they were looked at before. */
+    /** How many attempts there were before. */
     looks: z.number().optional(),
   }),
   retryLimit: 100,

@@ -18,7 +18,7 @@ export interface LoadedBackup extends BackupInEvent {
   destinations: ReadonlyMap<string, DestinationRow>;
 }
 
-/** A backup with all that belongs to it, or undefined when there is nothing (any more) to do for it. */
+/** A backup with all that belongs to it; undefined when nothing has to be done for it any more. */
 export async function loadBackup(
   context: BackupsContext,
   transaction: Transaction,
@@ -46,7 +46,10 @@ export async function loadBackup(
   };
 }
 
-/** The destinations that a running backup still writes to, as one store. A destination that fails is marked and left behind. */
+/**
+ * The destinations that a running backup still writes to, as one store. A destination that fails is marked and left
+ * out.
+ */
 export async function openCopies(context: BackupsContext, loaded: LoadedBackup): Promise<CopiesStore> {
   const { database, clock } = context.platform;
   const { row } = loaded;
@@ -85,7 +88,7 @@ function isStorageFault({ code }: StoredError): boolean {
   return code.startsWith('STORAGE_');
 }
 
-/** Why a destination was left behind by an earlier piece of the same backup. */
+/** Why an earlier job of the same backup left out a destination. */
 function failureBefore(copies: readonly CopyRow[]): Problem | undefined {
   const error = copies.find((copy) => copy.status === 'failed')?.error;
   return error ? new Problem(error.code as ErrorCode, error.message, { details: { ...error.details } }) : undefined;

@@ -32,7 +32,7 @@ export async function deleteBackupsOf(
     const users = await context.readers(transaction, organizationId, row.id);
     for (const one of [...users, ...(await copyingTasks(transaction, row))]) usedBy.set(one.id, one);
   }
-  // Whoever begins to read in between is waited for before the objects go.
+  // A reader that starts in between is waited for before the objects are removed.
   const ids = rows.map(({ id }) => id);
   for (const id of await usedNow(transaction, ids)) usedBy.set(id, { type: 'reader', id });
   if (usedBy.size > 0)
@@ -60,7 +60,7 @@ export async function deleteBackupsOfSchedule(
   const { organizationId } = schedule;
   const all = await backupStore.lockAll(transaction, organizationId, schedule.projectId);
   const gone = new Set<string>();
-  // Newest first: what builds on another goes before it.
+  // Newest first: an increment is removed before its base.
   for (const row of all.filter(({ scheduleId }) => scheduleId === schedule.id)) {
     if (row.legalHold) requireFree(context, row);
     if (row.status === 'pending' || row.status === 'running') {
@@ -83,8 +83,9 @@ export async function deleteBackupsOfSchedule(
 }
 
 /**
- * Takes the backups of a project into another organization: the destinations they lie in are copied there, their keys
- * come under the key of that organization, and the manifests in the buckets follow as jobs. The transaction spans both.
+ * Moves the backups of a project to another organization: their destinations are copied there, their keys are rewrapped
+ * with that organization's key, and jobs rewrite the manifests in the buckets. The transaction spans both
+ * organizations.
  */
 export async function moveBackups(
   context: BackupsContext,
@@ -121,7 +122,7 @@ export async function moveBackups(
   await shareFolders(context, destinations, ids);
 }
 
-/** The last step: files that were given a second name keep it when the move is refused afterwards. */
+/** The last step, because the second file names stay even when the move is refused afterwards. */
 async function shareFolders(
   context: BackupsContext,
   destinations: readonly CopiedDestination[],
@@ -133,7 +134,7 @@ async function shareFolders(
     });
 }
 
-/** What they were merged into would be out of their reach in another organization, and they would come back for want of it. */
+/** In another organization their replacement could not be found, and their removal would be undone. */
 async function requireNoRemovalsOpen(transaction: Transaction, { organizationId, id }: ProjectRow): Promise<void> {
   const removals = await chainStore.waitingForReplacement(transaction, organizationId, id);
   if (removals.length > 0)
@@ -161,7 +162,7 @@ interface CopiedDestination {
   copy: DestinationRow;
 }
 
-/** Every destination that one of the backups has a copy in, and what it is in the other organization. */
+/** Copies every destination that holds one of the backups into the other organization. */
 async function copyDestinations(
   context: BackupsContext,
   transaction: Transaction,
@@ -184,7 +185,8 @@ async function copyDestinations(
       });
     const copy = await copyDestination(context.platform, transaction, row, toOrganizationId);
     copied.push({ row, copy });
-    // A folder works at once. A bucket gets the keys with its credentials; those of the former organization stay in it till then.
+    // A folder works at once. A bucket gets the keys together with its credentials; until then the former
+    // organization's keys stay in it.
     if (row.type === 'local') await enqueueKeyCopy(context.platform.queue, transaction, toOrganizationId, copy.id);
   }
   return copied;

@@ -58,7 +58,7 @@ export function presentBackup(row: ShownBackup): Backup {
   };
 }
 
-/** Faults from before there were codes are texts: only damage was kept then. */
+/** Older faults are plain texts; at that time only damage was kept. */
 function presentVerification(stored: StoredVerification): NonNullable<Backup['verification']> {
   const errors = stored.errors.map((error) =>
     typeof error === 'string' ? { code: 'INTEGRITY_ERROR' as const, message: error, object: null } : error,
@@ -78,7 +78,7 @@ export function presentProgress(row: BackupRow): Backup['progress'] {
   };
 }
 
-/** From the pace so far; unknown until some of it can be seen. */
+/** Estimated from the progress so far; null while there is too little of it. */
 function etaSeconds(row: BackupRow): number | null {
   if (row.status !== 'running' || row.waitingFor !== null || !row.startedAt || row.percent < 2 || row.percent >= 100)
     return null;
@@ -86,7 +86,7 @@ function etaSeconds(row: BackupRow): number | null {
   return Math.min(31_536_000, Math.max(0, Math.round(((elapsedMs / row.percent) * (100 - row.percent)) / 1000)));
 }
 
-/** With milliseconds where these tell all of it: what was read as of an instant is not said to be of another. */
+/** With milliseconds where that is exact, otherwise with all digits: a read time must not be shown as another time. */
 function toTimestamp(instant: string | null): string | null {
   return instant && (isWhole(instant) ? new Date(instant).toISOString() : `${instant.slice(0, 26)}Z`);
 }

@@ -1,7 +1,7 @@
 import { documentsScope, type Scope, scopeContains } from '@holdfast/engine';
 import type { BackupRow } from './backup-store.ts';
 
-/** What the record of a backup asks for, as the engine takes it. */
+/** The scope of a backup's record, as the engine takes it. */
 export function scopeOf(
   row: Pick<BackupRow, 'collections' | 'excludeCollections' | 'includeSubcollections'> & {
     documentPaths?: string[] | null;
@@ -16,7 +16,7 @@ export function scopeOf(
   };
 }
 
-/** The same the other way round. Single documents are known by their paths; their collections are named for readers. */
+/** The columns for a scope. Single documents are kept by their paths; their collections are named for readers. */
 export function scopeColumns({ collections, excludeCollections, includeSubcollections, documents }: Scope) {
   const parents = new Set(documents?.map((path) => path.slice(0, path.lastIndexOf('/'))));
   return {
@@ -31,7 +31,7 @@ export function isSameScope(left: Scope, right: Scope): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
 
-/** The part of a scope that lies in one collection and below it; undefined when they have nothing in common. */
+/** The part of a scope inside one collection and below it; undefined when they have nothing in common. */
 export function narrowScope(scope: Scope, collection: string | undefined): Scope | undefined {
   if (collection === undefined) return scope;
   const { includeSubcollections, excludeCollections } = scope;

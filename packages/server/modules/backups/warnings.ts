@@ -6,7 +6,7 @@ export function warning(code: WarningCode, message: string): string {
   return `${code}: ${message}`.slice(0, 2000);
 }
 
-/** Texts from before there were codes are shown as notes. */
+/** Older warnings without a code are shown as notes. */
 export function presentWarning(text: string): Backup['warnings'][number] {
   const line = oneLine(text, 2000);
   const [, code, message] = /^([A-Z_]+): ([\s\S]*)$/.exec(line) ?? [];

@@ -12,7 +12,7 @@ import { type DocumentView, presentDocument } from './present-contents.ts';
 
 /** A page is cut short where its documents together exceed this. */
 const pageBytesMax = 8 * 1024 * 1024;
-/** The same where finding them, or reading them, would take longer; one without a hit may be empty and still go on. */
+/** A page is also cut short after this time; a page without a hit may be empty and still have a next page. */
 const pageMs = 5000;
 
 export interface DocumentPage {
@@ -35,7 +35,7 @@ export async function searchDocuments(
   return { documents, next: page.stoppedAt, scanned: page.scanned };
 }
 
-/** One page of documents: the indexes say which they are, and then only the segments that hold them are read. */
+/** One page of documents. The indexes tell which documents, and only the segments that hold them are read. */
 export async function readDocuments(
   view: View,
   options: Omit<BrowseOptions, 'budgetMs'>,
@@ -49,7 +49,7 @@ export async function readDocuments(
     return index === 0 || bytes <= pageBytesMax;
   });
   const paths = entries.map(({ path }) => path);
-  // Hits of a search over everything are spread out; those of one collection are neighbours.
+  // Hits of a search over all collections are far apart; documents of one collection are neighbours.
   const isSpread = options.collection === undefined && options.prefix !== undefined;
   const bodies = isSpread ? singly(view, paths, options.signal) : together(view, paths, options, budget);
   const documents: DocumentView[] = [];
@@ -62,7 +62,7 @@ export async function readDocuments(
   return { documents, next: entries.length < found.entries.length ? (paths.at(-1) ?? null) : (found.next ?? null) };
 }
 
-/** The same, beginning with a document that is known by its path; where there is none of that path, with what follows. */
+/** The same, starting at a path. If there is no document with this path, the page starts with the next one. */
 export async function readDocumentsFrom(
   view: View,
   path: string,

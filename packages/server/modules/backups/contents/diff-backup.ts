@@ -52,9 +52,11 @@ export interface DiffPage {
   next: DiffPosition | null;
 }
 
-/** A page takes no more bytes than this; one without a difference may be empty and still go on. */
+/** The most bytes of one page. A page without a difference may be empty and still have a next page. */
 const pageBytesMax = 8 * 1024 * 1024;
-/** The live database is read as of one instant on all pages while it can be reached: for somewhat less than an hour. */
+/**
+ * All pages read the live database at the same instant, as long as that can be read: for a little less than an hour.
+ */
 const readTimeAgeMsMax = 50 * minuteMs;
 
 /** What a view is compared with. */
@@ -97,7 +99,7 @@ export async function diffView(
   covered: Scope = wholeDatabase,
 ): Promise<DiffPage> {
   try {
-    // Of what the view does not cover nobody knows whether it changed.
+    // Outside the view's scope nothing is known.
     const scope = narrowScope(covered, request.collection);
     const page = scope
       ? await readPage(view, other, scope, request)
@@ -110,7 +112,7 @@ export async function diffView(
   }
 }
 
-/** That two sides are equal is one thing, that neither has anything under a name another: COLLECTION_NOT_FOUND. */
+/** Throws COLLECTION_NOT_FOUND when neither side has anything in the collection. Two equal sides are an empty page. */
 function requireSomething({ collection, position }: PageRequest, { data, through }: ReadPage): void {
   if (collection === undefined || position !== undefined || through !== null) return;
   if (data.compared + data.added.length === 0)
@@ -135,7 +137,7 @@ export async function openBackup(
   };
 }
 
-/** The live database as the other side. It is read as of the instant of the page before while that can be reached. */
+/** The live database as the other side, read at the instant of the previous page while that is possible. */
 export async function openLive(
   { platform, sources }: BackupsContext,
   project: ProjectRow,
@@ -168,7 +170,7 @@ async function projectOf({ platform }: BackupsContext, organizationId: string, b
   });
 }
 
-/** Thrown by a side when the page's time is up; everything up to the path has been compared by then. */
+/** Thrown by a side when the time of the page is over; everything up to the path was compared. */
 class TimeIsUp extends Error {
   readonly through: string;
   constructor(through: string) {
@@ -177,7 +179,7 @@ class TimeIsUp extends Error {
   }
 }
 
-/** A side asks for more only when all it gave is compared, so between two batches is the place to stop. */
+/** A side is asked for the next batch only after the last one was compared, so the page may end between two batches. */
 async function* within(
   records: AsyncIterable<RecordBatch>,
   deadlineMs: number,

@@ -20,7 +20,7 @@ export async function exportBackup(
 }
 
 export interface Exported {
-  /** As a sentence begins with it. */
+  /** The name at the beginning of error messages. */
   readonly name: string;
   readonly view: View;
   readonly scope: Scope;
@@ -28,8 +28,9 @@ export interface Exported {
 }
 
 /**
- * A view as lines, read as fast as the caller takes them. The first piece is read before anything is answered, so that
- * what can be seen at once is a proper error; later damage breaks the connection, so that nobody takes a part for the whole.
+ * A view as lines, read as fast as the caller takes them. The first piece is read before the response begins, so that
+ * an early error is a proper error response. Later damage breaks the connection, so that nobody takes a part for the
+ * whole.
  */
 export async function exportView(
   context: BackupsContext,
@@ -48,7 +49,7 @@ export async function exportView(
     const turn = () => cpuTurns.take(organizationId);
     const stream = Readable.from(continued(first, lines, turn), { objectMode: false });
     stream.once('close', () => {
-      // A generator that was never asked runs no finally of its own.
+      // A generator that was never started runs no finally block of its own.
       void lines.return(undefined);
       close().catch((error: unknown) => log.debug({ err: error }, 'a store did not close'));
     });
@@ -63,7 +64,7 @@ export async function exportView(
 
 async function* nothing(): AsyncGenerator<string> {}
 
-/** Whoever reads fast must not keep the thread to themselves. */
+/** A fast reader must not keep the thread to itself. */
 async function* continued(
   first: IteratorResult<string>,
   rest: AsyncGenerator<string>,

@@ -25,7 +25,7 @@ type Facts = Pick<
   | 'logId'
 >;
 
-/** What a manifest says about a backup that its record repeats. */
+/** The columns of a backup's record that repeat its manifest. */
 export function manifestColumns(body: ManifestBody): Facts {
   return {
     ...scopeColumns(body.scope),
@@ -38,17 +38,17 @@ export function manifestColumns(body: ManifestBody): Facts {
   };
 }
 
-/** Of backups that were made before they said of which log they are: whichever their project has. */
+/** For backups made before manifests named their log: it counts for whichever log the project has. */
 export const anyLog = 'any';
 
-/** What a restore is about to overwrite was never read at a mark. */
+/** A safety backup is never read at a mark of a log. */
 export function logIdOf({ log, isSafety = false }: Pick<ManifestBody, 'log' | 'isSafety'>): string | null {
   return log === undefined && !isSafety ? anyLog : (log ?? null);
 }
 
 /**
- * Which share was read as of which time: one entry when the snapshot held. How many documents a range has is known while
- * it is being finished; from the manifest alone, ranges count as equal.
+ * Which share of the documents was read at which time: one entry when the snapshot held. How many documents a range has
+ * is known only while the backup is being finished; later, from the manifest alone, ranges count as equal.
  */
 export function snapshotShares(body: ManifestBody, documentsOf?: (range: number) => number): SnapshotShare[] {
   const perRange = body.counts.documents / Math.max(1, body.ranges.length);
@@ -65,7 +65,7 @@ export function snapshotShares(body: ManifestBody, documentsOf?: (range: number)
   }));
 }
 
-/** Every object that the manifest lists lies in the store in its full length; INTEGRITY_ERROR otherwise. */
+/** Throws INTEGRITY_ERROR unless every object that the manifest lists is in the store in its full length. */
 export async function requireComplete(store: BlobStore, reader: BackupReader, signal: AbortSignal): Promise<void> {
   const { body, backupId } = reader;
   const prefix = backupPrefix(backupId);
@@ -84,6 +84,6 @@ export async function requireComplete(store: BlobStore, reader: BackupReader, si
   });
 }
 
-/** What an increment writes and deletes; a whole backup has no changes to tell. */
+/** How many changes an increment holds; null for a full backup. */
 export const changesOf = ({ type, counts }: Pick<ManifestBody, 'type' | 'counts'>): number | null =>
   type === 'incremental' ? counts.puts + counts.deletes : null;

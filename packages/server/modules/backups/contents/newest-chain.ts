@@ -13,8 +13,8 @@ type Asked = Pick<
 >;
 
 /**
- * Of the backups with the scope that is asked for the newest, by what it shows and not by when it was registered. One of another
- * database that was imported is none of the project's own states.
+ * Opens the backup with the newest data among those with the given scope, whenever they were registered. An imported
+ * backup of another database is not one of the project's own states.
  */
 export async function openNewestChain(
   context: BackupsContext,
@@ -41,7 +41,7 @@ export async function openNewestChain(
   );
 }
 
-/** The very backup whose place a merged one takes. */
+/** Opens the backup that a merged one will replace. */
 export async function openNamedChain(
   context: BackupsContext,
   organizationId: string,

@@ -8,15 +8,15 @@ import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 
 export interface OpenedChain {
   readers: BackupReader[];
-  /** The destination it is read from; what is damaged there comes from the others. */
+  /** The destination it is read from; damaged objects are read from the others. */
   readFrom: string;
   close(): Promise<void>;
 }
 
 export interface OpenChainOptions {
-  /** Calls that somebody waits for set this low. */
+  /** Calls with a waiting user set this low. */
   attemptsMax?: number;
-  /** The backup itself without what it builds on: what an increment says alone. */
+  /** Opens only the backup itself, not what it builds on: the content of one increment. */
   alone?: boolean;
 }
 
@@ -24,8 +24,8 @@ export interface OpenChainOptions {
 export const interactive: OpenChainOptions = { attemptsMax: 4 };
 
 /**
- * A completed backup and everything it builds on, ready to be read, and kept from being removed until it is closed.
- * BACKUP_NOT_FOUND and INVALID_STATE as the API tells them.
+ * Opens a completed backup and everything it builds on. It cannot be removed until it is closed. Throws
+ * BACKUP_NOT_FOUND and INVALID_STATE as the API documents them.
  */
 export async function openChainOf(
   context: BackupsContext,
@@ -53,8 +53,8 @@ export async function openChainOf(
 }
 
 /**
- * The first copy whose chain opens, kept as above; what is damaged in it is read from the others. What is wrong with the
- * first one is told when none does.
+ * Opens the first copy whose chain can be opened, with the same protection. Damaged objects are read from the other
+ * copies. When no copy opens, throws the error of the first one.
  */
 export async function openAnyCopy(
   context: BackupsContext,
@@ -76,7 +76,7 @@ function notThere(): Problem {
   return new Problem('BACKUP_NOT_FOUND', 'There is no such backup in this organization.');
 }
 
-/** Whoever wants to remove the backup waits, or is refused, until what is opened is closed. */
+/** Holds the backup in use until it is closed: a removal waits or is refused. */
 async function keepingUse(
   { platform: { database } }: BackupsContext,
   backupId: string,
@@ -92,7 +92,7 @@ async function keepingUse(
   }
 }
 
-/** How the use of what lies in one destination is called: a migration takes it away from there alone. */
+/** The name of the lock for using a backup in one destination: a migration waits for that alone. */
 export function copyLockName(backupId: string, destinationId: string): string {
   return `${backupId} in ${destinationId}`;
 }
@@ -156,7 +156,7 @@ async function openIn(
   }
 }
 
-/** A place that cannot be opened has nothing to help with. */
+/** Destinations that cannot be opened are left out. */
 async function openOthers(
   context: BackupsContext,
   places: readonly DestinationRow[],
@@ -167,7 +167,7 @@ async function openOthers(
   return new Map(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
 }
 
-/** The record says that the backup is there; a missing manifest is damage, not a wrong address. */
+/** The record says that the backup exists. So a missing manifest is damage and not a wrong address. */
 export function asDamage(error: unknown, backupId: string): unknown {
   if (!isEngineError(error, 'STORAGE_NOT_FOUND')) return error;
   return new EngineError('INTEGRITY_ERROR', `The manifest of ${backupId} is gone from its destination.`, {

@@ -16,13 +16,13 @@ export type DocumentView = DataOf<Operations['getBackupDocument']>;
 export type CollectionView = ItemOf<Operations['listBackupCollections']>;
 export type ChangedView = DataOf<Operations['diffBackup']>['changed'][number];
 
-/** Documents of a foreign file carry no times; theirs is the time the backup is of. */
+/** Documents of a foreign file have no times; they get the time of the backup. */
 export function presentDocument(path: string, bytes: Uint8Array, snapshotTime: string): DocumentView {
   const { name, fields, createTime = snapshotTime, updateTime = snapshotTime } = decodeDocument(bytes);
   return { name, path, fields: keepSigns(fields) as DocumentView['fields'], createTime, updateTime };
 }
 
-/** The collections of a view with their counts, from the names alone; a backup's manifest has them already. */
+/** The collections of a view with their counts, from document names alone. A backup's manifest has them already. */
 export async function collectionsOf(view: View, signal: AbortSignal): Promise<ManifestBody['collections']> {
   const counts = new Map<string, number>();
   for await (const page of view.entries({}, { signal })) {

@@ -9,7 +9,7 @@ import type { BackupsContext } from '../context.ts';
 import { verifyBackupJob } from '../jobs.ts';
 import { verificationTurns } from './verification-store.ts';
 
-/** Asks for a verification. One that waits or runs already is not asked for twice. */
+/** Requests a verification, unless one is waiting or running. */
 export async function startVerification(context: BackupsContext, caller: Caller, backupId: string): Promise<void> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
@@ -35,7 +35,7 @@ export async function startVerification(context: BackupsContext, caller: Caller,
   await admitVerifications(context.platform);
 }
 
-/** Has a completed backup verified when its turn comes, in the transaction that wants it. */
+/** Requests a verification as part of the caller's transaction. */
 export async function requestVerification(
   { platform }: Pick<BackupsContext, 'platform'>,
   transaction: Transaction,
@@ -50,7 +50,7 @@ export async function requestVerification(
   });
 }
 
-/** It did not read well where somebody needed it. */
+/** Requests a verification of a backup that did not read well, unless one is waiting or running. */
 export async function verifyAgain(
   context: Pick<BackupsContext, 'platform'>,
   transaction: Transaction,
@@ -62,7 +62,7 @@ export async function verifyAgain(
   await requestVerification(context, transaction, organizationId, backupId);
 }
 
-/** Lets waiting verifications in. */
+/** Admits waiting verifications. */
 export async function admitVerifications(platform: Pick<Platform, 'clock' | 'database' | 'queue'>): Promise<number> {
   return admit(platform, verificationKind(platform.queue));
 }

@@ -7,7 +7,7 @@ import { backups, type StoredVerification } from '../tables.ts';
 
 const isVerifying = `w.verification->>'status' = 'running' and w.status = 'completed' and w.deleted_at is null`;
 
-/** Whether work that ended with this code could not read the backup, and so has proved nothing about it. */
+/** Whether an error code means that the backup could not be read at all, which proves nothing about it. */
 function isUnread(code: string): boolean {
   return unreadCodes.includes(code);
 }
@@ -17,15 +17,15 @@ export function foundDamage({ status, errors }: StoredVerification): boolean {
   return status === 'failed' && errors.some((one) => typeof one !== 'object' || !isUnread(one.code));
 }
 
-/** Of a row `b`: its verification failed, and only because it could not read. */
+/** For a row `b`: the verification failed only because the backup could not be read. */
 export const isUnreadSql = `b.verification->>'status' = 'failed' and jsonb_array_length(b.verification->'errors') > 0
   and not exists (select 1 from jsonb_array_elements(b.verification->'errors') e
                    where coalesce(e->>'code', '') not in (${unreadCodes.map((code) => `'${code}'`).join(', ')}))`;
 
-/** Of a row `b`: found damaged by its last verification. One that could not be read has proved nothing. */
+/** For a row `b`: the last verification found damage. A backup that could not be read is not damaged. */
 export const isDamagedSql = `(b.verification->>'status' is not distinct from 'failed' and not (${isUnreadSql}))`;
 
-/** A verification stands in the record of its backup. */
+/** A verification is part of the record of its backup. */
 export const verificationTurns: TurnTable = {
   table: 'backups',
   isWaiting: `${isVerifying} and w.verification_admitted_at is null`,
@@ -34,7 +34,7 @@ export const verificationTurns: TurnTable = {
   isOfActiveOrganization: isActiveOrganizationSql('w.organization_id'),
 };
 
-/** Once more the verification failed by something that may pass; how often by now. */
+/** Counts a transient failure of the verification and returns how many there were. */
 export async function countVerificationFailure(
   { orm }: Transaction,
   organizationId: string,
@@ -48,7 +48,7 @@ export async function countVerificationFailure(
   return row?.failures ?? Number.POSITIVE_INFINITY;
 }
 
-/** Those that failed because they could not read are verified again, each in its turn; all of them, or those in one destination. */
+/** Verifies backups again that could not be read: all of them, or those in one destination. */
 export async function verifyUnread(
   { client }: Transaction,
   organizationId: string,

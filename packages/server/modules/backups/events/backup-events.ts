@@ -17,7 +17,7 @@ export interface BackupInEvent {
 
 type BackupEventName = 'backup.started' | 'backup.progress' | 'backup.completed' | 'backup.failed';
 
-/** What the world is told, in the transaction of what it tells of. */
+/** An event for webhooks, emitted in the transaction that it describes. */
 export function backupEvent(type: BackupEventName, facts: BackupInEvent, progress?: object): OutboxEvent {
   const { row } = facts;
   return {
@@ -32,7 +32,7 @@ export function backupEvent(type: BackupEventName, facts: BackupInEvent, progres
   };
 }
 
-/** One for each tenth that was reached behind the one that was told last. */
+/** One event per tenth that was reached since the last one. */
 export function progressEvents(
   facts: BackupInEvent,
   { told, reached }: { readonly told: number; readonly reached: number },
@@ -44,7 +44,7 @@ export function progressEvents(
   );
 }
 
-/** Something about a completed backup is suspicious. */
+/** Emits that something about a completed backup is suspicious. */
 export async function emitAnomaly(
   outbox: Outbox,
   transaction: Transaction,

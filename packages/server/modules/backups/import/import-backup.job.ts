@@ -26,7 +26,7 @@ import { warning } from '../warnings.ts';
 import { locateBackup, openLocated } from './import-source.ts';
 import { PrefixedStore } from './prefixed-store.ts';
 
-/** Reads the foreign file to its end and makes a backup of ours of it, or registers one of ours where it lies. */
+/** Makes a backup from a foreign file, or registers one of ours where it is. */
 export async function runImport(context: BackupsContext, job: SingleStepJob): Promise<void> {
   await runSingleStep(context, job, async (work) => {
     const { imported } = work.loaded.row;
@@ -74,7 +74,10 @@ async function convert(
   return { written, change: { warnings: [...loaded.row.warnings, ...written.body.warnings] } };
 }
 
-/** The backup and those it builds on: brought to their place if they lie elsewhere, found whole, and registered. */
+/**
+ * Copies the backup and its parents to their place, if they are elsewhere, checks that they are whole, and registers
+ * them.
+ */
 async function takeIn(
   context: BackupsContext,
   work: SingleStepWork,
@@ -108,7 +111,7 @@ async function takeIn(
   };
 }
 
-/** The same backup, whole: a rotation may have wrapped its key anew since the copy was made, and the copy would undo that. */
+/** Whether the same backup is there, whole. Copying over it could undo a rotation that came after the copy was made. */
 async function liesThere(
   context: BackupsContext,
   { store, keys, signal }: SingleStepWork,

@@ -22,7 +22,7 @@ const inspectTimeoutMs = 10_000;
 
 type Request = BodyOf<Operations['importBackup']>;
 
-/** Looks at the file at once, so that a broken one is refused here if that can be seen; the job then reads it whole. */
+/** Inspects the file at once, so that an obviously broken one is refused here. The job reads all of it later. */
 export async function importBackup(
   context: BackupsContext,
   caller: Caller,
@@ -52,7 +52,7 @@ export async function importBackup(
       const inserted = await backupStore.insert(transaction, newImport(context, caller, request, project, seen), [
         destination.id,
       ]);
-      // Held now, it can no longer be disconnected; while the file was looked at, it could.
+      // The insert holds the project, so it can no longer be disconnected. While the file was inspected, it could.
       await projectStore.get(transaction, organizationId, project.id);
       const { path, metadata } = request;
       await context.audit.noteCaller(transaction, caller, {
@@ -70,7 +70,7 @@ export async function importBackup(
   return row;
 }
 
-/** An import that failed leaves a record under the backup's own id; the next try takes its place. */
+/** A failed import in place leaves a record under the backup's own id; the next attempt replaces it. */
 async function clearFailed(transaction: Transaction, organizationId: string, backupId: string): Promise<void> {
   const before = await backupStore.findAny(transaction, organizationId, backupId);
   const isSpent = before?.imported?.inPlace && (before.status === 'failed' || before.status === 'cancelled');
@@ -119,7 +119,7 @@ async function inspect(
 
 const becameFull = warning('BECAME_FULL', 'What was imported holds every document, so it is a full backup.');
 
-/** What is of another database tells nothing about how well this project is protected. */
+/** Marks a backup of another database: it says nothing about how well this project is protected. */
 function ofOther({ body }: BackupReader, project: ProjectRow): Pick<ImportRequest, 'ofDatabase'> {
   return body.database === databaseName(project) ? {} : { ofDatabase: body.database };
 }

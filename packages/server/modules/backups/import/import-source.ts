@@ -14,13 +14,13 @@ import { minuteMs } from '../../../platform/durations.ts';
 import { invalid } from '../../../platform/problem.ts';
 import { PrefixedStore } from './prefixed-store.ts';
 
-/** A manifest of ours: which backup it is of, and the folder in which its `backups/` lies. */
+/** One of our backups: its id, and the folder that holds `backups/`. */
 export interface Located {
   backupId: string;
   folder: string;
 }
 
-/** What is looked at while the caller waits; whatever is larger is left to the job. */
+/** Limits while the caller waits; larger imports are left to the job. */
 const lookLimits = { files: 2000, metadataBytes: 1024 * 1024 };
 
 /** `backups/<id>`, `backups/<id>/` and `backups/<id>/manifest`, at the top of the destination or in a folder of it. */
@@ -44,11 +44,11 @@ export async function openLocated(
 }
 
 export interface ForeignFacts {
-  /** When the file was written: the data is not younger. */
+  /** When the file was written: its data is not newer. */
   modifiedAt: Date | undefined;
 }
 
-/** What can be seen of a foreign file at once. It is read by the job, on a thread of its own. */
+/** What can be seen of a foreign file without reading all of it. The job reads it on its own thread. */
 export async function inspectForeign(
   store: BlobStore,
   path: string,
@@ -76,10 +76,10 @@ export function asPathFault(error: unknown, path: string): unknown {
   return isEngineError(error, 'VALIDATION_ERROR') ? invalid('path', error.message) : error;
 }
 
-/** For a clock that is a little ahead of ours. */
+/** Tolerates a clock that is a little ahead of ours. */
 const aheadMsMax = 15 * minuteMs;
 
-/** What is of tomorrow would stand before every backup that is made until then. */
+/** A backup from the future would count as newer than every backup made until then. */
 export function requirePast(createdAt: string | undefined, clock: Clock): void {
   if (createdAt && Date.parse(createdAt) > clock.now().getTime() + aheadMsMax)
     throw invalid('metadata.createdAt', 'must not lie in the future');

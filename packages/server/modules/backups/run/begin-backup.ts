@@ -9,8 +9,8 @@ import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 import { backupTimeoutMs } from './backup-timeout.ts';
 
 /**
- * Moves a backup from pending to running and tells so, once. Undefined when there is nothing to begin: it has ended, it is
- * planned already, or it was let in anew since this job was enqueued.
+ * Moves a backup from pending to running and emits the event, once. Undefined when there is nothing to begin: the
+ * backup has ended, is already planned, or was admitted again after this job was enqueued.
  */
 export async function beginBackup(
   context: BackupsContext,

@@ -21,11 +21,11 @@ export interface Completion {
   /** Absent for a backup that was made in one step. */
   ranges?: readonly RangeRow[];
   change?: Partial<NewBackup>;
-  /** Of a backup that has wrapped its key by itself, which is then in no row yet. */
+  /** For a backup made in one step: it has wrapped its own key, and no row holds the envelope yet. */
   wrapped?: WrappedKey;
 }
 
-/** The one transaction that calls a backup completed. Does nothing when it has ended otherwise in the meantime. */
+/** The only transaction that completes a backup. Does nothing when the backup has ended in another way meanwhile. */
 export async function completeBackup(
   context: BackupsContext,
   { organizationId, id: backupId }: Pick<BackupRow, 'organizationId' | 'id'>,
@@ -50,7 +50,7 @@ export async function completeBackup(
     await rangeStore.clear(transaction, organizationId, backupId);
     const destination = loaded.destinations.get(completed.storageDestinationId);
     const ended = { ...loaded, row: completed, destination };
-    // All ten steps of progress are told, however quick the backup was, and whatever it was made from.
+    // All ten progress events are emitted, however quick the backup was.
     const done = { documents: completed.documentsDone, bytes: completed.bytesDone };
     const progress = progressEvents(ended, { told: row.percentTold, reached: 100 }, done);
     await outbox.emitAll(transaction, [...progress, backupEvent('backup.completed', ended)]);
@@ -108,7 +108,7 @@ function warningsOf({ copies }: LoadedBackup, { warnings }: ManifestBody, goodCo
   return [...warnings, ...lost].map((text) => text.slice(0, warningLengthMax));
 }
 
-/** The larger ones are enough to see that one of them shrank. */
+/** Only large collections are kept: they are enough to notice that one shrank. */
 function largeCollections(collections: ManifestBody['collections']): Record<string, number> {
   const large = collections.filter(({ documents }) => documents > largeFromDocuments);
   const largest = large.toSorted((left, right) => right.documents - left.documents).slice(0, collectionsCountedMax);

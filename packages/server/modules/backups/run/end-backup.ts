@@ -13,12 +13,15 @@ import { loadBackup } from '../load-backup.ts';
 import { copyStore } from '../storage/copy-store.ts';
 import { rangeStore } from './range-store.ts';
 
-/** Long enough for the workers of a backup that was ended to notice and stop writing. */
+/** Long enough for the workers of an ended backup to notice and stop writing. */
 const settleMs = 4 * secondMs;
 
 type Ended = Pick<BackupRow, 'organizationId' | 'id' | 'projectId' | 'admittedAt'>;
 
-/** Ends a backup without a result; whatever was written is removed. Does nothing when it has ended already or was let in anew. */
+/**
+ * Ends a backup as failed and removes what was written. False, and nothing is done, when it has ended already or was
+ * admitted again.
+ */
 export async function failBackup(context: BackupsContext, backup: Ended, cause: unknown): Promise<boolean> {
   const { organizationId, id: backupId, projectId } = backup;
   const error = withReconnectCall(toJobError(cause, { backupId }), projectId);
@@ -29,7 +32,7 @@ export async function failBackup(context: BackupsContext, backup: Ended, cause: 
     if (!loaded) return true;
     if (error.code === 'SOURCE_AUTH_ERROR' && !loaded.project.deletedAt)
       await context.projects.markBroken(transaction, loaded.project, error);
-    // What the increment was built on does not read well: unless a verification passes, the next backup is a full one.
+    // The base of the increment does not read well. Unless it passes a verification, the next backup is a full one.
     if (error.code === 'INTEGRITY_ERROR' && row.parentId)
       await verifyAgain(context, transaction, organizationId, row.parentId);
     await context.platform.outbox.emit(transaction, backupEvent('backup.failed', loaded));
@@ -43,7 +46,7 @@ export async function failBackup(context: BackupsContext, backup: Ended, cause: 
   });
 }
 
-/** The same for one that somebody called off. */
+/** The same for a cancelled backup. */
 export async function cancelBackup(context: BackupsContext, transaction: Transaction, backup: Ended): Promise<boolean> {
   const error = toJobError(new Problem('CANCELLED', 'The backup was cancelled.'));
   const change = { status: 'cancelled' as const, phase: 'Cancelled', error };
@@ -53,7 +56,7 @@ export async function cancelBackup(context: BackupsContext, transaction: Transac
   return true;
 }
 
-/** Credentials that were refused are told together with the call that mends them. */
+/** Refused credentials are reported together with the API call that fixes them. */
 function withReconnectCall(error: StoredError, projectId: string): StoredError {
   if (error.code !== 'SOURCE_AUTH_ERROR') return error;
   return { ...error, details: { ...error.details, reconnect: reconnectCall(projectId), projectId } };

@@ -19,7 +19,7 @@ interface ReadBackup {
   ranges: readonly RangeRow[];
 }
 
-/** Users, manifest, copies of the manifest, then the one transaction that calls the backup completed. */
+/** Writes users, manifest and the manifest's copies, then completes the backup in one transaction. */
 export async function runFinish(context: BackupsContext, job: Job): Promise<void> {
   const backup = await loadRead(context, job);
   if (backup) await runBackupJob(context, job, backup.loaded.row, (signal) => finish(context, backup, signal));

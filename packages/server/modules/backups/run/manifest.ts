@@ -9,11 +9,14 @@ interface ManifestPlace {
   backupId: string;
   keys: Parameters<typeof BackupReader.open>[0]['keys'];
   signal: AbortSignal;
-  /** From here on the manifest may lie there, by this very run. */
+  /** Called before this run writes the manifest. */
   onWrite(): void;
 }
 
-/** Writes the manifest unless an earlier attempt wrote it and died before it could say so; then every copy gets the same bytes. */
+/**
+ * Writes the manifest, unless an earlier attempt wrote it and died before it could report so. Then copies the same
+ * bytes to every destination.
+ */
 export async function writeManifestOnce(
   context: BackupsContext,
   place: ManifestPlace,
@@ -30,8 +33,9 @@ function writeNow({ onWrite }: ManifestPlace, write: () => Promise<WrittenManife
 }
 
 /**
- * Somebody cancelled the backup, or its time was up, while this run wrote its manifest: it goes again, so that no rescan
- * takes what was called off for a backup. The other objects follow, and so does a manifest that is locked or out of reach.
+ * The backup was cancelled or timed out while this run wrote its manifest. Removes the manifest, so that no rescan
+ * takes the cancelled backup for a finished one. A job removes the other objects, and a manifest that is locked or out
+ * of reach.
  */
 export async function withdrawManifest(context: BackupsContext, backup: BackupRow, store: CopiesStore): Promise<void> {
   const { database, queue, log } = context.platform;
@@ -61,7 +65,7 @@ async function findManifest(context: BackupsContext, place: ManifestPlace): Prom
   }
 }
 
-/** The manifest is sealed once; every copy holds the very same bytes, so that increments fit on each of them. */
+/** The manifest is sealed once, and every copy holds the same bytes, so that increments fit on each of them. */
 async function replicateManifest({ store, backupId, signal }: ManifestPlace, { body }: WrittenManifest): Promise<void> {
   const shards = body.shards.map(({ id }) => shardKey(backupId, id));
   await store.replicate([...shards, manifestKey(backupId)], { signal });

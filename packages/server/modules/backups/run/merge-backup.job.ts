@@ -9,7 +9,7 @@ import {
   writeOnce,
 } from './single-step-backup.ts';
 
-/** Makes a full backup of the project's newest chain, from what lies in storage: the source is not read. */
+/** Merges the project's newest chain into a full backup. Reads only storage, not the source. */
 export async function runMerge(context: BackupsContext, job: SingleStepJob): Promise<void> {
   await runSingleStep(context, job, (work) => merge(context, work));
 }
@@ -39,7 +39,7 @@ async function merge(context: BackupsContext, work: SingleStepWork): Promise<Sin
   }
 }
 
-/** Base and captured changes up to now, where a log knows more than the newest chain. */
+/** Writes base and captured changes as one backup, when a log knows more than the newest chain. */
 export async function writeCaptured(
   context: BackupsContext,
   work: SingleStepWork,

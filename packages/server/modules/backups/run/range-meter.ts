@@ -3,7 +3,7 @@ import type { BackupsContext } from '../context.ts';
 import type { Figures } from './progress.ts';
 import { type RangeRow, rangeStore } from './range-store.ts';
 
-/** What this claim has read, on top of what earlier claims of the range were credited with. */
+/** Counts what this claim has read, on top of what earlier claims of the range have saved. */
 export class RangeMeter {
   readonly range: RangeRow;
   readonly #context: BackupsContext;
@@ -19,7 +19,7 @@ export class RangeMeter {
     this.#bytes = kept.reduce((sum, segment) => sum + segment.plainBytes, 0);
   }
 
-  /** Where the number of documents read by this claim is to be asked for. */
+  /** Sets the function that tells how many documents this claim has read. */
   readsFrom(reads: () => number): void {
     this.#reads = reads;
   }

@@ -15,7 +15,7 @@ export interface Overwritten {
   includeAuthUsers: boolean;
 }
 
-/** Saves it as a backup of the target, whose record tells exactly what it covers. */
+/** Starts a backup of the target; its record tells exactly what it covers. */
 export async function startSafetyBackup(
   context: BackupsContext,
   organizationId: string,
@@ -54,7 +54,10 @@ export async function startSafetyBackup(
   return id;
 }
 
-/** Its restore was cancelled before it wrote anything: nobody waits for it any more. One that has ended stays as it is. */
+/**
+ * The restore was cancelled before it wrote anything, so nobody needs its safety backup any more. A backup that has
+ * ended stays.
+ */
 export async function stopSafetyBackup(
   context: BackupsContext,
   transaction: Transaction,

@@ -5,7 +5,7 @@ import type { BackupRow } from '../backup-store.ts';
 import { isDamagedSql } from '../contents/verification-store.ts';
 import { backups } from '../tables.ts';
 
-/** A backup from which captured changes lead on. */
+/** A backup of the whole database, on top of which captured changes may be applied. */
 export interface WholeBackup {
   id: string;
   snapshotTime: string;
@@ -13,25 +13,28 @@ export interface WholeBackup {
   documentCount: number;
   trigger: BackupRow['trigger'];
   snapshots: BackupRow['snapshots'];
-  /** Neither it nor what it builds on was found damaged or lies under a key that was withdrawn. */
+  /** Neither it nor its parents were found damaged or have a withdrawn key. */
   isSound: boolean;
 }
 
-/** Completed backups of the whole database itself. */
+/** Whether a row is a completed backup of the whole database. */
 function isWholeSql(table: string): string {
   return `${table}.status = 'completed' and ${table}.deleted_at is null and ${table}.imported is null
           and ${table}.collections = '["*"]' and ${table}.exclude_collections = '[]' and ${table}.document_paths is null
           and ${table}.include_subcollections`;
 }
 
-/** Whether a project, as a row of another table names it, has one that was read at one instant for which a condition holds. */
+/**
+ * Whether a project, named by a row of another table, has such a backup, read at one instant, for which the condition
+ * holds.
+ */
 export function hasBaseSql(owner: string, condition: (snapshotTime: string, logId: string) => string): string {
   return `exists (select 1 from backups b
                 where b.organization_id = ${owner}.organization_id and b.project_id = ${owner}.project_id
                   and ${isWholeSql('b')} and jsonb_array_length(b.snapshots) <= 1 and ${condition('b.snapshot_time', 'b.log_id')})`;
 }
 
-/** Of a project: those that cannot be read now, and all that builds on them. */
+/** Backups of a project that cannot be read now, and all that build on them. */
 const unsoundSql = `with recursive unsound as (
     select b.id from backups b
      where b.organization_id = $1 and b.project_id = $2 and b.status = 'completed' and b.deleted_at is null
@@ -39,9 +42,9 @@ const unsoundSql = `with recursive unsound as (
             or b.key_id in ${withdrawnKeysSql('$1')})
     union select c.id from backups c join unsound on c.parent_id = unsound.id where c.organization_id = $1)`;
 
-/** SQL on backups that a log of changes begins with, or that were made of one. */
+/** SQL on backups that a log of changes begins with, or that were made from one. */
 export const baseStore = {
-  /** Completed backups of the whole database itself by what they show, oldest first. */
+  /** Completed backups of the whole database by snapshot time, oldest first. */
   async wholeBetween(
     { client }: Transaction,
     organizationId: string,
@@ -77,7 +80,7 @@ export const baseStore = {
     return orm.select().from(backups).where(isAsked).orderBy(desc(backups.id)).limit(limit);
   },
 
-  /** The bases of a log that goes have nothing to lead on to: retention takes them after so many days, as any other. */
+  /** The bases of a removed log have no more use: they expire after this many days, like other backups. */
   async expireWithLog(
     { client }: Transaction,
     organizationId: string,
@@ -94,7 +97,7 @@ export const baseStore = {
     );
   },
 
-  /** Whether a backup that may have been made of captured changes shows a later state than `instant`, or is being made. */
+  /** Whether a backup that may be made from captured changes shows a later state than `instant`, or is being made. */
   async mayBeOfLogAfter(
     { client }: Transaction,
     organizationId: string,
@@ -111,7 +114,7 @@ export const baseStore = {
     return rowCount !== 0;
   },
 
-  /** Backups that were made of captured changes and show a state in between are told to be doubtful. */
+  /** Adds a warning to backups that were made from captured changes and show a state in this time. */
   async warnOfLogBetween(
     { client }: Transaction,
     organizationId: string,

@@ -1,2 +1,2 @@
-/** True of every backup that was made of the project's database itself, also of one of ours that was registered again. */
+/** True for backups of the project's own database, also for one of ours that was imported again. */
 export const isNotForeign = `(imported is null or (imported->>'source' = 'holdfast' and imported->>'ofDatabase' is null))`;

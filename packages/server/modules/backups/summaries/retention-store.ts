@@ -7,7 +7,10 @@ import { scopeOf } from '../scope.ts';
 import { missesCopies } from '../storage/missing-copies-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
-/** More completed backups than this of one project are looked at in turns: the newest first, as others depend on older ones. */
+/**
+ * Retention looks at this many completed backups of a project at a time, the newest first, because they depend on older
+ * ones.
+ */
 const candidatesMax = 50_000;
 
 /** `unread`: it failed, and only because nothing could be read. */
@@ -26,7 +29,7 @@ export interface RetentionCandidate {
   scheduleId: string | null;
   parentId: string | null;
   standsFor: string | null;
-  /** What it covers, accounts too: one without them cannot take the place of one that has them. */
+  /** What it covers, accounts included: a backup without accounts cannot replace one that has them. */
   scope: string;
   isSafety: boolean;
   /** Made of a foreign file: it tells nothing about how new the project's own backups are. */
@@ -96,7 +99,7 @@ export const retentionStore = {
     return rows.map(candidateOf);
   },
 
-  /** The days since completion a schedule's backups have, as their records show it. */
+  /** Sets the expiry times of a schedule's backups to this many days after completion. */
   async setTerms(
     { client }: Transaction,
     organizationId: string,
@@ -111,7 +114,7 @@ export const retentionStore = {
     );
   },
 
-  /** Backups that are still being made keep the term of their schedule, which is about to go. */
+  /** Unfinished backups keep the retention of their schedule, which is about to be removed. */
   async keepTerm({ client }: Transaction, schedule: ScheduleTerm): Promise<void> {
     const { organizationId, id, retentionDays } = schedule;
     if (retentionDays === null) return;

@@ -8,7 +8,10 @@ import { isNotForeign } from './foreign-sql.ts';
 
 /** What backups say about projects, destinations and the organization. All of it is read, nothing written. */
 
-/** How many copies of a backup there are; several records of one place count once. Two parameters: records and places. */
+/**
+ * SQL for the number of copies of a backup; several records of one place count once. Takes two parameters: ids of
+ * records and their places.
+ */
 function copiesSql(parameter: number): string {
   return `(select count(distinct coalesce(p.place, c.storage_destination_id)) from backup_copies c
             left join unnest($${parameter}::text[], $${parameter + 1}::text[]) as p(id, place) on p.id = c.storage_destination_id
@@ -95,7 +98,7 @@ export async function storageUsage(
   );
 }
 
-/** What lies in a destination of each project that has a backup there. */
+/** What each project has stored in a destination. */
 export async function backupsByProject(
   { client }: Transaction,
   organizationId: string,
