@@ -11,13 +11,14 @@ import { rangeStore } from './ranges/range-store.ts';
 import { restoreEvent } from './restore-events.ts';
 import { nextEpoch, type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
+import { cancelledError } from './run/end-restore.ts';
 import { irreversibleSoFar } from './run/irreversible.ts';
 
 const waitMs = 20 * secondMs;
 const pollMs = 50;
 
 /**
- * Stops a restore. Its workers are told, send nothing more and wait for what is under way; then its holder ends it: once the
+ * Cancels a restore. Its workers send nothing more and wait for requests under way, then its holder ends it. Once the
  * record says cancelled, nothing more is written.
  */
 export async function cancelRestore(context: RestoresContext, caller: Caller, restoreId: string): Promise<void> {
@@ -29,7 +30,7 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
     const now = clock.now();
     const { held, unheard } = await rangeStore.state(transaction, row);
     const isHeld = row.status === 'running' && (held > 0 || (await restoreStore.isAlive(transaction, row)));
-    // The holder that is gone has told what it knew of itself alone.
+    // The former holder saved what it knew about its own writes only.
     const checkpoint = { ...row.checkpoint, isHeard: row.checkpoint.isHeard === true && unheard === 0 };
     const changed = await restoreStore.update(transaction, organizationId, restoreId, {
       updatedAt: row.updatedAt,
@@ -61,15 +62,10 @@ const cancelledNow = {
   status: 'cancelled' as const,
   cancelRequestedAt: null,
   waitingFor: null,
-  error: {
-    code: 'CANCELLED',
-    message: 'The restore was cancelled.',
-    retryable: false,
-    advice: 'Resume it to go on from where it stopped, or undo it.',
-  },
+  error: cancelledError,
 };
 
-/** Who was told that it began is told that it ended, also where no worker is left to say so. */
+/** A restore that reported its start also reports its end, when no worker is left to do so. */
 async function tellCancelled(context: RestoresContext, transaction: Transaction, row: RestoreRow): Promise<void> {
   const { organizationId, projectId, targetProjectId } = row;
   const organization = await context.organizations.active(transaction, organizationId);
@@ -90,7 +86,7 @@ async function untilEnded({ platform }: RestoresContext, organizationId: string,
   }
 }
 
-/** Goes on from the last checkpoint, and tries once more what failed: nothing else is written again. */
+/** Continues from the last checkpoint and tries again what failed. Nothing else is written again. */
 export async function resumeRestore(context: RestoresContext, caller: Caller, restoreId: string): Promise<void> {
   const { database, clock } = context.platform;
   const organizationId = caller.organization.id;
@@ -104,7 +100,7 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
     await projectStore.hold(transaction, [{ organizationId, projectId: row.targetProjectId }]);
     await projectStore.get(transaction, organizationId, row.targetProjectId);
     await requireSource(transaction, row);
-    // The row tells of its ranges as late as its holder last looked.
+    // The row has the figures of its ranges only as of the holder's last update.
     const ranges = await rangeStore.list(transaction, row);
     const hasFailures =
       (row.errorCount > 0 || ranges.some(({ written }) => written.failed > 0)) && row.journalPages > 0;
@@ -134,7 +130,7 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
   await admitRestores(context.platform);
 }
 
-/** An undo reads what was saved before the restore it takes back, if anything was, and nothing else. */
+/** An undo reads only what was saved before the restore that it takes back. */
 async function requireSource(transaction: Transaction, row: RestoreRow): Promise<void> {
   const { organizationId, undoOf } = row;
   const undone = undoOf === null ? undefined : await restoreStore.get(transaction, organizationId, undoOf);
@@ -143,7 +139,7 @@ async function requireSource(transaction: Transaction, row: RestoreRow): Promise
     throw new Problem('INVALID_STATE', 'Another undo of the same restore has begun since.', {
       details: { undoneBy: later },
     });
-  // What failed stands in the journal alone: without it a resume would leave that out and call it completed.
+  // Only the journal knows what failed. Without it a resume would leave that out and call the restore completed.
   if (row.journalPages > 0 && row.journalEnvelope === null)
     throw new Problem(
       'INVALID_STATE',
@@ -152,7 +148,7 @@ async function requireSource(transaction: Transaction, row: RestoreRow): Promise
   const backupId = undone ? undone.safetyBackupId : row.backupId;
   if (backupId !== null) await backupStore.hold(transaction, organizationId, [backupId]);
   const { safetyBackupId } = row;
-  // Another one made now would hold what this restore has written already.
+  // A new safety backup would hold what this restore has already written.
   if (safetyBackupId !== null && !(await backupStore.find(transaction, organizationId, safetyBackupId)))
     throw new Problem(
       'INVALID_STATE',

@@ -24,7 +24,8 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   const row = await database.tenant(organizationId, async (transaction) => {
     const target = await targetOf(transaction, organizationId, request.targetProjectId, what.projectId);
     const inserted = await restoreStore.insert(transaction, newRestore(context, caller, what, target, request));
-    // Held now, the target can no longer be disconnected, nor a backup be deleted; before, they could.
+    // The insert holds the target and the backups, so they can no longer be disconnected or deleted; before that, they
+    // could.
     await projectStore.get(transaction, organizationId, target.id);
     await backupStore.hold(transaction, organizationId, backupsOf(inserted));
     const { mergeMode, dryRun, deleteExtra, safetyBackup } = inserted;
@@ -50,7 +51,7 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
 const backupsOf = ({ backupId, items }: RestoreRow) =>
   [backupId, ...(items ?? []).map((item) => item.backupId)].flatMap((id) => id ?? []);
 
-/** What a backup is of may be disconnected by now: then somebody says where it goes. */
+/** The project of a backup may be disconnected. Then the caller must name a target. */
 async function targetOf(
   transaction: Transaction,
   organizationId: string,
@@ -66,12 +67,12 @@ async function targetOf(
   );
 }
 
-interface RestoredThing extends Pick<NewRestore, 'backupId' | 'pointInTime' | 'items'> {
+interface RestoreInput extends Pick<NewRestore, 'backupId' | 'pointInTime' | 'items'> {
   projectId: string;
   hasAuthUsers: boolean;
-  /** Of the accounts it holds: those of the Google project of this database. */
+  /** The database whose Google project the accounts belong to. */
   database: string | null;
-  /** What it covers, as far as the records know. */
+  /** What it covers, as far as the record knows. */
   scope: Scope;
 }
 
@@ -79,7 +80,7 @@ async function whatToRestore(
   context: RestoresContext,
   organizationId: string,
   request: Request,
-): Promise<RestoredThing> {
+): Promise<RestoreInput> {
   const { database } = context.platform;
   const none = { backupId: null, pointInTime: null, items: null, hasAuthUsers: false, database: null };
   if (request.items && request.options.includeAuthUsers)
@@ -117,7 +118,7 @@ async function basketOf(context: RestoresContext, organizationId: string, reques
     if (items.some((item) => item.path === path)) throw invalid('items', `${path} is picked twice`);
     items.push({ path, backupId: backupId ?? null, pointInTime: pointInTime ? parseInstant(pointInTime)! : null });
   }
-  // Many documents are picked from few places, and each of these is looked up once.
+  // Many documents come from few backups or moments, and each of these is looked up once.
   const backupIds = new Set(items.flatMap(({ backupId }) => backupId ?? []));
   const moments = new Set(items.flatMap(({ pointInTime }) => pointInTime ?? []));
   const projectId = await database.tenant(organizationId, async (transaction) => {
@@ -125,14 +126,14 @@ async function basketOf(context: RestoresContext, organizationId: string, reques
       projects.add((await completedBackup(transaction, organizationId, backupId)).projectId);
     return oneProject(transaction, organizationId, [...projects], request.projectId);
   });
-  // Backups outlive the connection of their project, captured moments do not.
+  // Backups stay after their project was disconnected, captured moments do not.
   if (moments.size > 0)
     await database.tenant(organizationId, (transaction) => projectStore.get(transaction, organizationId, projectId));
   for (const moment of moments) await context.moments.require(organizationId, projectId, moment);
   return { items, projectId, scope: documentsScope(items.map(({ path }) => path)) };
 }
 
-/** Backups from before a project was connected anew are of the same database, and belong to the project as it is now. */
+/** Backups from an earlier connection of the project are of the same database and belong to it. */
 async function oneProject(
   transaction: Transaction,
   organizationId: string,
@@ -161,10 +162,10 @@ async function completedBackup(transaction: Transaction, organizationId: string,
 }
 
 /**
- * With everything of a backup come its accounts. Databases of one Google project share theirs, though: those that people sign in
- * with today are not set back because somebody tries a backup in the database beside.
+ * A restore of everything includes the accounts. But databases of one Google project share them: the accounts in use
+ * must not be set back because somebody tries a backup in another database of the project.
  */
-function bringsAccounts({ hasAuthUsers, database }: RestoredThing, target: ProjectRow): boolean {
+function bringsAccounts({ hasAuthUsers, database }: RestoreInput, target: ProjectRow): boolean {
   const isBeside = database?.startsWith(`projects/${target.sourceProjectId}/`) && database !== databaseName(target);
   return hasAuthUsers && !isBeside;
 }
@@ -172,7 +173,7 @@ function bringsAccounts({ hasAuthUsers, database }: RestoredThing, target: Proje
 function newRestore(
   context: RestoresContext,
   caller: Caller,
-  what: RestoredThing,
+  what: RestoreInput,
   target: ProjectRow,
   request: Request,
 ): NewRestore {
@@ -222,7 +223,7 @@ function newRestore(
   };
 }
 
-/** Bare ids belong to the one collection that is named; paths must be those of documents. */
+/** Ids without a slash belong to the one named collection; paths must be document paths. */
 function pathsOf(ids: readonly string[], collections: readonly string[] | null): string[] {
   const [collection] = collections ?? [];
   const paths = ids.map((id) => (id.includes('/') ? id : `${collection}/${id}`));

@@ -10,9 +10,9 @@ import type { RestoresContext } from './context.ts';
 import { journalGone } from './journal/restore-journal.ts';
 import { type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
-import { overwrites } from './run/safety.ts';
+import { overwrites } from './run/safety-backup.ts';
 
-/** Starts the restore that takes another one back, document by document, from its journal. */
+/** Starts the undo of a restore: another restore that takes it back, document by document, from its journal. */
 export async function undoRestore(
   context: RestoresContext,
   caller: Caller,
@@ -53,7 +53,7 @@ export async function undoRestore(
       createdAt: now,
       updatedAt: now,
     });
-    // Held now, what was saved can no longer be deleted, nor the target be disconnected; before, they could.
+    // From here on the safety backup cannot be deleted, and the target cannot be disconnected; before, they could.
     await backupStore.hold(transaction, organizationId, [undone.safetyBackupId ?? []].flat());
     await projectStore.get(transaction, organizationId, undone.targetProjectId);
     if (!dryRun)
@@ -77,7 +77,7 @@ function requireUndoable(row: RestoreRow): void {
     throw new Problem('INVALID_STATE', 'What this restore overwrote was not saved, because it was asked not to.');
 }
 
-/** What was overwritten comes from the safety backup; without it an undo could only fail, and would stand in the way of another. */
+/** Throws without the safety backup: the undo could only fail, and would keep others from starting. */
 async function requireSaved(transaction: Transaction, { organizationId, safetyBackupId }: RestoreRow): Promise<void> {
   if (safetyBackupId === null) return;
   const saved = await backupStore.find(transaction, organizationId, safetyBackupId);
@@ -88,18 +88,18 @@ async function requireSaved(transaction: Transaction, { organizationId, safetyBa
   throw new Problem('INVALID_STATE', why, { details: { safetyBackupId } });
 }
 
-/** Once is enough, unless the first one left something and this one is to take that too. */
+/** Throws unless the first undo left something that this one, with force, will take back. */
 function requireAnother(former: RestoreRow, force: boolean): void {
   const isBrokenOff = former.status === 'failed' || former.status === 'cancelled';
   const hasLeft = isBrokenOff || (former.status === 'completed' && former.conflicts > 0);
   if (hasLeft && force && (!former.force || former.undoneBy !== null)) return;
-  throw new Problem('INVALID_STATE', `This restore has an undo already.${wayOn(former, isBrokenOff)}`, {
+  throw new Problem('INVALID_STATE', `This restore has an undo already.${adviceFor(former, isBrokenOff)}`, {
     details: { undoneBy: former.id },
   });
 }
 
-/** An undo that was taken back itself is not resumed any more. */
-function wayOn({ id, undoneBy }: RestoreRow, isBrokenOff: boolean): string {
+/** What to do instead. An undo that was itself undone cannot be resumed. */
+function adviceFor({ id, undoneBy }: RestoreRow, isBrokenOff: boolean): string {
   if (isBrokenOff) return undoneBy === null ? ` Resume ${id}.` : ' That one was taken back: undo this one with force.';
   return undoneBy === null ? '' : ` That one was taken back by ${undoneBy}: undo that.`;
 }

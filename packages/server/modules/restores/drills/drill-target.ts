@@ -11,7 +11,7 @@ export interface Scratch {
   close(): Promise<void>;
 }
 
-/** A Firestore that exists for this drill alone. */
+/** A Firestore that exists only for this drill. */
 export async function openScratch(view: View): Promise<Scratch> {
   const [, project = 'drill', , database = '(default)'] = view.database.split('/');
   const { scratch, address } = await drillThread.open();
@@ -30,15 +30,15 @@ export async function openScratch(view: View): Promise<Scratch> {
   };
 }
 
-export interface NamedTarget {
+export interface DrillTarget {
   project: ProjectRow;
   firestore: ConnectedFirestore;
 }
 
-export async function openNamed(
+export async function openDrillTarget(
   context: RestoresContext,
   { organizationId, targetProjectId }: Pick<DrillRow, 'organizationId'> & { targetProjectId: string },
-): Promise<NamedTarget> {
+): Promise<DrillTarget> {
   const project = await context.platform.database.tenant(organizationId, (transaction) =>
     projectStore.get(transaction, organizationId, targetProjectId),
   );
@@ -47,9 +47,12 @@ export async function openNamed(
 
 const collectionsToldMax = 5;
 
-/** A collection exists as long as a document lies in it or below it, so a database without collections is empty. */
+/**
+ * Throws unless the database is empty. A collection exists as long as it has documents or documents below it, so a
+ * database without collections is empty.
+ */
 export async function requireEmpty(
-  { project, firestore: { source } }: NamedTarget,
+  { project, firestore: { source } }: DrillTarget,
   signal: AbortSignal,
 ): Promise<void> {
   const readTime = await source.snapshotTime({ signal });

@@ -9,14 +9,14 @@ lowerThreadPriority();
 const sandboxes = new Map<number, FirestoreSandbox>();
 const comparisons = new Map<number, ComparedValues>();
 
-async function carryOut(order: DrillOrder): Promise<unknown> {
+async function execute(order: DrillOrder): Promise<unknown> {
   const { type, drill } = order;
   if (type === 'compare') return comparisonOf(drill).compare(order.piece);
   if (type === 'digests') return comparisonOf(drill).digests();
   if (type === 'beginComparison') comparisons.set(drill, new ComparedValues());
   else if (type === 'endComparison') comparisons.delete(drill);
   else if (type === 'open') {
-    // A drill into a database of the customer needs none.
+    // Loaded only here: a drill into a customer's database does not need it.
     const { startFirestoreSandbox } = await import('@holdfast/sandbox');
     const sandbox = await startFirestoreSandbox();
     sandboxes.set(drill, sandbox);
@@ -30,7 +30,7 @@ async function carryOut(order: DrillOrder): Promise<unknown> {
   return undefined;
 }
 
-/** What an earlier thread had compared died with it: nothing may be compared as if it had been the first. */
+/** A comparison dies with its thread. The rest must not be compared as if it were all. */
 function comparisonOf(drill: number): ComparedValues {
   const comparison = comparisons.get(drill);
   if (comparison === undefined) throw new Error('the thread that compared documents ended');
@@ -40,7 +40,7 @@ function comparisonOf(drill: number): ComparedValues {
 parentPort?.on('message', async (order: DrillOrder) => {
   const tell = (answer: DrillAnswer) => parentPort?.postMessage(answer);
   try {
-    tell({ number: order.number, result: await carryOut(order) });
+    tell({ number: order.number, result: await execute(order) });
   } catch (error) {
     tell({ number: order.number, failure: error instanceof Error ? error.message : String(error) });
   }

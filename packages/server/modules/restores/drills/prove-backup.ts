@@ -3,7 +3,7 @@ import { type BackupReader, readUsers, type Scope, type View, viewOfChain } from
 import { version } from '../../../version.ts';
 import type { RestoresContext } from '../context.ts';
 import type { DrillRow } from './drill-store.ts';
-import { openNamed } from './drill-target.ts';
+import { openDrillTarget } from './drill-target.ts';
 import { drillThread } from './drill-thread.ts';
 import type { Proof, ShowProgress } from './proof.ts';
 import { proveInScratch } from './prove-in-scratch.ts';
@@ -15,7 +15,7 @@ export interface ProofWork {
   show(percent: number, documents: number, bytes: number): Promise<void>;
 }
 
-/** Restores the backup into a scratch database, or the one that is named, reads it back, and compares. */
+/** Restores the backup into a scratch database or a named project, reads it back, and compares. */
 export async function proveBackup(context: RestoresContext, row: DrillRow, work: ProofWork): Promise<DrillReport> {
   const { signal } = work;
   const startedAt = context.platform.clock.now().toISOString();
@@ -65,7 +65,7 @@ async function proveSomewhere(
     const { database } = proof;
     return { proof, target: { kind: 'scratch', database, foundEmptyAt: null, contents: 'discarded' } };
   }
-  const named = await openNamed(context, { organizationId, targetProjectId });
+  const named = await openDrillTarget(context, { organizationId, targetProjectId });
   let foundEmptyAt = row.targetFoundEmptyAt;
   const state: TargetState = {
     foundEmptyAt,
@@ -100,7 +100,7 @@ function scopeOf({ collections, documents, excludeCollections }: Scope): DrillRe
   return collections === 'all' && excludeCollections.length === 0 ? 'everything' : 'collections';
 }
 
-/** Accounts are read, whole, and counted against the manifest, which throws when it is not so. They are written nowhere. */
+/** Accounts are read and counted, which throws when the number is not the manifest's. They are written nowhere. */
 async function countUsers(newest: BackupReader, signal: AbortSignal): Promise<DrillReport['authUsers']> {
   if (newest.body.authUsers === null) return null;
   let read = 0;

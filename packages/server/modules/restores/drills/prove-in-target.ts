@@ -12,24 +12,24 @@ import { minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { partialFailure } from '../run/partial-failure.ts';
 import { Comparison, type Document, documentsOf } from './compare-documents.ts';
-import { type NamedTarget, requireEmpty } from './drill-target.ts';
+import { type DrillTarget, requireEmpty } from './drill-target.ts';
 import type { ComparingThread } from './drill-thread.ts';
 import type { Proof, ShowProgress } from './proof.ts';
 
 export interface TargetState {
   foundEmptyAt: Date | null;
-  /** Keeps the moment; it is durable before anything is written. */
+  /** Saves the time before anything is written. */
   noteEmpty(): Promise<void>;
 }
 
 /**
- * Restores into a database of the customer that was found empty, and reads it back. Documents are only ever created:
- * whatever lies there when one is to be written stays, and is compared like the rest. Nothing is deleted. So a drill that
- * is taken up again after a crash can simply begin anew.
+ * Restores into a customer's database that was found empty, and reads it back. Documents are only created: a document
+ * that is already there stays and is compared like the rest. Nothing is deleted. So a drill that is repeated after a
+ * crash can simply start again.
  */
 export async function proveInTarget(
   view: View,
-  named: NamedTarget,
+  named: DrillTarget,
   state: TargetState,
   signal: AbortSignal,
   show: ShowProgress,
@@ -59,19 +59,19 @@ export async function proveInTarget(
     show({ restored, compared, bytes: comparison.bytes }),
   );
   await comparison.add(expected, readBack(source, signal));
-  requireAlone(named, comparison, isTakenUpAgain ? 0 : applied.skipped);
+  requireNoOtherWriter(named, comparison, isTakenUpAgain ? 0 : applied.skipped);
   const [restoreMs, compareMs] = [writtenMs - startedMs, performance.now() - writtenMs];
   return { database: source.database, comparison, digests: await comparison.digests(), restored, restoreMs, compareMs };
 }
 
-/** What a document is refused with when that is about the target, not about the document. */
+/** Error codes that are about the target and not about a document. */
 const ownReasons: readonly string[] = [
   'RESTORE_PERMISSION_DENIED',
   'RESTORE_QUOTA_EXCEEDED',
   'SOURCE_UNAVAILABLE',
 ] satisfies EngineErrorCode[];
 
-/** Where the target stopped taking documents in the middle, those that are missing there are no difference of the backup. */
+/** Throws when the target stopped taking documents: those that are missing then are no difference of the backup. */
 function requireTaken({ failed, errors }: ApplyResult): void {
   if (failed === 0) return;
   const { code, message, details = {} } = partialFailure(failed, errors.slice());
@@ -79,11 +79,11 @@ function requireTaken({ failed, errors }: ApplyResult): void {
 }
 
 /**
- * Where all that differs was written there by somebody else, nothing is known against the backup, and nothing is proven.
- * `lyingThere` counts the documents that were there already when they were to be created.
+ * Throws when another writer caused all differences: then nothing is known against the backup, and nothing is proven.
+ * `lyingThere` counts the documents that existed before the drill could create them.
  */
-function requireAlone(
-  { project, firestore: { source } }: NamedTarget,
+function requireNoOtherWriter(
+  { project, firestore: { source } }: DrillTarget,
   { differences, othersWrites, sample }: Comparison,
   lyingThere: number,
 ): void {
@@ -99,10 +99,10 @@ function requireAlone(
 const pathsToldMax = 5;
 const pathCharactersMax = 200;
 
-/** A database without history of its own can be read as of an hour ago at most. */
+/** Without point-in-time recovery, a database can be read as of an hour ago at most. */
 const readTimeMsMax = 30 * minuteMs;
 
-/** All documents in their order. Nobody but the drill should write there, so a long reading may go on at a later time. */
+/** All documents in path order. Only the drill should write there, so a long read may continue at a later read time. */
 async function* readBack(source: DocumentSource, signal: AbortSignal): AsyncGenerator<Document> {
   let after: string | undefined;
   for (let isDone = false; !isDone; ) {

@@ -9,9 +9,9 @@ import { projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { admitDrills } from './admission.ts';
 import { type DrillRow, drillStore } from './drill-store.ts';
-import { openNamed, requireEmpty } from './drill-target.ts';
+import { openDrillTarget, requireEmpty } from './drill-target.ts';
 
-/** Starts a trial restore into a scratch database, or into a project that is named for it. */
+/** Starts a trial restore into a scratch database or a named project. */
 export async function startDrill(
   context: RestoresContext,
   caller: Caller,
@@ -63,7 +63,7 @@ async function requireAllowed(
   return backup;
 }
 
-/** Looked at before the answer, so that who names a wrong target hears it at once. The drill looks again before it writes. */
+/** Checked before the response, so that a wrong target is reported at once. The drill checks again before it writes. */
 async function refuseFullTarget(
   context: RestoresContext,
   organizationId: string,
@@ -74,21 +74,21 @@ async function refuseFullTarget(
     requireAllowed(transaction, organizationId, backupId, targetProjectId),
   );
   try {
-    const named = await openNamed(context, { organizationId, targetProjectId });
+    const named = await openDrillTarget(context, { organizationId, targetProjectId });
     try {
       await requireEmpty(named, AbortSignal.timeout(lookMsMax));
     } finally {
       await named.firestore.close();
     }
   } catch (error) {
-    // A database that does not answer now may do so when the drill's turn comes; its record tells if not.
+    // A database that does not answer now may answer when the drill runs; otherwise the drill's record will tell.
     if (!(error instanceof EngineError)) throw error;
   }
 }
 
 const lookMsMax = 8 * secondMs;
 
-/** Has a completed backup restored on trial when its turn comes, in the transaction that wants it. */
+/** Requests a drill of a completed backup as part of the caller's transaction. */
 export async function requestDrill(
   { platform: { clock, ids } }: Pick<RestoresContext, 'platform'>,
   transaction: Transaction,

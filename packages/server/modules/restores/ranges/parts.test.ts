@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CollectionCount } from './collection-count.ts';
 import { CutPaths } from './cut-paths.ts';
 import { oneAtATime } from './one-at-a-time.ts';
-import { addUp, nothingWritten } from './written.ts';
+import { nothingWritten, sumWritten } from './written.ts';
 
 const name = (n: number) => `items/${String(n).padStart(6, '0')}`;
 
@@ -49,7 +49,7 @@ describe('collections of several ranges and runs', () => {
       }
       return figures;
     });
-    expect(addUp(parts).collections).toBe(4);
+    expect(sumWritten(parts).collections).toBe(4);
   });
 });
 

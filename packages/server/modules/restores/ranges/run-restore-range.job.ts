@@ -4,13 +4,13 @@ import { runJob } from '../../jobs/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { hardStop } from '../run/hard-stop.ts';
 import { openRestoreSource } from '../run/open-restore-source.ts';
-import { openFormer } from '../run/safety.ts';
+import { openSafetyBackup } from '../run/safety-backup.ts';
 import { claimRange, type RestoreClaim } from './claim-range.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { type ClaimedRange, RangeMeter } from './range-meter.ts';
 import { writeRange } from './write-range.ts';
 
-/** Writes one range of a restore that another worker may hold, whichever is left when its turn comes. */
+/** Writes one free range of a restore that another worker may hold. */
 export async function runRestoreRange(context: RestoresContext, job: RunningJob<RestoreClaim>): Promise<void> {
   await oneAtATime(context.platform.database, job.data.restoreId, async () => {
     job.signal.throwIfAborted();
@@ -46,7 +46,7 @@ async function write(context: RestoresContext, meter: RangeMeter, signal: AbortS
   try {
     const source = await openRestoreSource(context, row, signal);
     try {
-      const before = await openFormer(context, row, signal);
+      const before = await openSafetyBackup(context, row, signal);
       try {
         await writeRange(context, meter, { firestore, view: source.view, before: before?.view, signal });
       } finally {

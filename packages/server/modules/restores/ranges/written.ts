@@ -16,7 +16,7 @@ export const nothingWritten: Written = {
   openCollections: [],
 };
 
-export function sum(left: ApplyCounts, right: ApplyCounts): ApplyCounts {
+export function sumCounts(left: ApplyCounts, right: ApplyCounts): ApplyCounts {
   return {
     written: left.written + right.written,
     skipped: left.skipped + right.skipped,
@@ -29,16 +29,18 @@ export function sum(left: ApplyCounts, right: ApplyCounts): ApplyCounts {
 
 export const nothingAhead: WrittenAhead = { written: 0, deleted: 0, bytes: 0 };
 
-/** With what is in the database beyond the place from which the next run goes on. */
+/** Adds writes beyond the checkpoint, from which the next run will go on. */
 function withAhead(counts: ApplyCounts, { written, deleted, bytes }: WrittenAhead = nothingAhead): ApplyCounts {
-  return sum(counts, { ...nothingWritten, written, deleted, bytes });
+  return sumCounts(counts, { ...nothingWritten, written, deleted, bytes });
 }
 
-/** What several writers of one restore have done together. Collections that more than one may have written into count once. */
-export function addUp(parts: readonly Written[]): Written {
+/**
+ * Sums the work of several writers of one restore. A collection that several of them may have written to counts once.
+ */
+export function sumWritten(parts: readonly Written[]): Written {
   const shared = new Set(parts.flatMap(({ openCollections }) => openCollections));
   return {
-    ...parts.map((part) => withAhead(part, part.ahead)).reduce(sum, nothingWritten),
+    ...parts.map((part) => withAhead(part, part.ahead)).reduce(sumCounts, nothingWritten),
     errorSample: parts.flatMap(({ errorSample }) => errorSample).slice(0, samplesMax),
     conflictSample: parts.flatMap(({ conflictSample }) => conflictSample).slice(0, samplesMax),
     collections: parts.reduce((all, { collections }) => all + collections, 0) + shared.size,

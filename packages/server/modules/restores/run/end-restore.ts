@@ -11,7 +11,7 @@ import type { RestoreWork } from './restore-meter.ts';
 
 export interface CancelledRestore {
   cancelled: true;
-  /** What was under way was waited for, and no earlier run can have left anything untold. */
+  /** Requests under way were waited for, and no earlier run can have left writes outside the journal. */
   isHeard?: boolean;
 }
 
@@ -21,14 +21,14 @@ export type Ending =
   | { error: StoredError; isHeard?: boolean }
   | CancelledRestore;
 
-const wasCancelled: StoredError = {
+export const cancelledError: StoredError = {
   code: 'CANCELLED',
   message: 'The restore was cancelled.',
   retryable: false,
   advice: 'Resume it to go on from where it stopped, or undo it.',
 };
 
-/** The one transaction that ends a restore. One whose every document is not settled well is failed, never completed. */
+/** The only transaction that ends a restore. A restore with failed documents is failed, never completed. */
 export async function endRestore(context: RestoresContext, work: RestoreWork, ending: Ending): Promise<void> {
   const { database, clock, outbox } = context.platform;
   const { organizationId, id } = work.row;
@@ -54,7 +54,7 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
           checkpoint: { stage: 'done' },
           ...('preview' in ending ? { preview: ending.preview, ...ending.conflicts } : {}),
         };
-    // All ten steps of progress are told, however quick the restore was.
+    // All ten progress events are emitted, however quick the restore was.
     const progress = error ? [] : progressEvents({ ...work, row }, row.percentTold, 100);
     const ended = await restoreStore.update(transaction, organizationId, id, {
       ...change,
@@ -87,7 +87,7 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
 }
 
 function errorOf(ending: Ending, errorCount: number, errorSample: readonly DocumentFailure[]): StoredError | null {
-  if ('cancelled' in ending) return wasCancelled;
+  if ('cancelled' in ending) return cancelledError;
   if ('error' in ending) return ending.error;
   return errorCount > 0 ? partialFailure(errorCount, errorSample) : null;
 }

@@ -13,19 +13,22 @@ import { CutPaths } from '../ranges/cut-paths.ts';
 import type { RestoreRow } from '../restore-store.ts';
 
 /** Up to this many documents are named one by one in the safety backup; more are saved by their collections. */
-const namedPathsMax = 2000;
+export const namedPathsMax = 2000;
 const collectionsMax = 10_000;
 
 export interface Measured {
   documents: number;
   collections: number;
-  /** Where it can be cut into ranges; none when it is too small for that. */
+  /** The borders of its ranges; none when it is too small for ranges. */
   borders: readonly string[];
-  /** All paths, when they are few. */
+  /** All paths, if they are few. */
   paths: string[] | undefined;
 }
 
-/** How much there is to write, from the names alone. COLLECTION_NOT_FOUND and DOCUMENT_NOT_FOUND for what is not there. */
+/**
+ * How much there is to write, from document names alone. Throws COLLECTION_NOT_FOUND or DOCUMENT_NOT_FOUND for what
+ * does not exist.
+ */
 export async function measureRestore(
   view: View,
   scope: Scope,
@@ -45,7 +48,7 @@ export async function measureRestore(
       if (collections.size < collectionsMax) collections.add(path.slice(0, path.lastIndexOf('/')));
       for (const [name, holds] of missing) if (holds(path)) missing.delete(name);
     }
-  // An empty collection that the backup covers may well be asked for, to be emptied.
+  // With `deleteExtra`, an empty collection that the backup covers may be named in order to empty it.
   if (missing.size > 0 && (scope.documents || !row.deleteExtra))
     throw notThere([...missing.keys()], row.documentPaths !== null || row.items !== null);
   return {
@@ -56,7 +59,7 @@ export async function measureRestore(
   };
 }
 
-/** What the caller named. A backup may well hold nothing of what it covers: nobody asked for that by its name. */
+/** What the caller named, with a test for each name. Collections that only the backup's scope names may be empty. */
 function askedByName(
   scope: Scope,
   { collections, documentPaths, items }: Pick<RestoreRow, 'collections' | 'documentPaths' | 'items'>,
@@ -77,7 +80,7 @@ function notThere(missing: readonly string[], areDocuments: boolean): Problem {
     : new Problem('COLLECTION_NOT_FOUND', `The backup holds nothing in ${named}.`);
 }
 
-/** Nothing is written before everything that will be read has been read once and found whole. */
+/** Reads everything that will be restored and throws if it is damaged, before anything is written. */
 export async function requireIntact(
   readers: readonly BackupReader[],
   scope: Scope,

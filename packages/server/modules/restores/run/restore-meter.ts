@@ -6,7 +6,7 @@ import { journalStore, type NewPages, noPages } from '../journal/journal-store.t
 import { readJournal } from '../journal/restore-journal.ts';
 import type { RangeMeter } from '../ranges/range-meter.ts';
 import { type RangeRow, rangeStore } from '../ranges/range-store.ts';
-import { addUp, nothingAhead, nothingWritten } from '../ranges/written.ts';
+import { nothingAhead, nothingWritten, sumWritten } from '../ranges/written.ts';
 import { progressEvents } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase, Written } from '../tables.ts';
@@ -20,8 +20,8 @@ export interface RestoreWork {
 }
 
 /**
- * Keeps the record of a running restore true: phase, counts, and the checkpoint, which is always saved together with the
- * journal of what it speaks of. Of a restore that has ranges, the counts are those of all of them.
+ * Saves the progress of a running restore: phase, counts and checkpoint. A checkpoint is always saved together with the
+ * journal pages that belong to it. For a restore with ranges, the counts include all ranges.
  */
 export class RestoreMeter extends WriteMeter<Checkpoint> {
   #work: RestoreWork;
@@ -42,7 +42,7 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
     this.#percentTold = row.percentTold;
   }
 
-  /** With the row as it was saved last. */
+  /** With the row as it was last saved. */
   get work(): RestoreWork {
     return this.#work;
   }
@@ -62,7 +62,7 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
     if (row.collectionsRestored > 0 && writesNow) await this.#recallCollections(row);
   }
 
-  /** The runs before this one have counted theirs; reading ends when all of them are found. */
+  /** Collections that earlier runs have counted. Reading stops when all of them are found. */
   async #recallCollections(row: RestoreRow): Promise<void> {
     for await (const { outcomes } of readJournal(this.#context, row)) {
       for (const outcome of outcomes) this.collections.recall(outcome);
@@ -70,7 +70,7 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
     }
   }
 
-  /** The range that the holder itself writes: looked after as long as it does. */
+  /** The range that the holder itself writes; its progress is saved together with the restore's. */
   attend(range: RangeMeter | undefined): void {
     this.#range = range;
   }
@@ -79,12 +79,12 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
     await this.save({ phase });
   }
 
-  /** From here on something may be written that the journal does not tell of yet: also by a run that dies. */
+  /** From here on, this run may write something that is not in the journal yet, if it dies. */
   async beginWriting(): Promise<void> {
     await this.save({ phase: 'Restoring', checkpoint: unheard(this.row.checkpoint) });
   }
 
-  /** The run ends with something that may pass. The next one has to look only for what this one cannot tell. */
+  /** The run ends with a transient error. The next one has to search only for writes that are not in the journal. */
   async countFailure(): Promise<number> {
     const failures = this.row.failures + 1;
     await this.flush().catch(() => undefined);
@@ -107,12 +107,12 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
     await this.#write(place ? { checkpoint: { ...place, ahead: written?.ahead } } : {}, written, pages);
   }
 
-  /** The holder writes in the whole restore; what it has counted already it remembers. */
+  /** The holder may write anywhere in the restore, and remembers by itself which collections it counted. */
   override borders(): readonly string[] {
     return [];
   }
 
-  /** Every second: shows how far it is; answers with the reason when it has to stop. */
+  /** Called every second: saves the progress. Returns the reason when the work has to stop. */
   async look(waitingFor: string | null | undefined): Promise<Error | undefined> {
     const { documentsRestored, documentsSkipped, documentsDeleted } = this.row;
     try {
@@ -142,7 +142,7 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
       await journalStore.add(transaction, locked, pages, clock.now());
       const figures = this.isRanged
         ? this.#allFigures(own ?? locked.ownWritten ?? nothingWritten, await rangeStore.list(transaction, row))
-        : own && this.#figures({ ...addUp([own]), collections: own.collections + this.collections.known });
+        : own && this.#figures({ ...sumWritten([own]), collections: own.collections + this.collections.known });
       return restoreStore.save(transaction, row, { ...figures, ...change, updatedAt: clock.now() });
     });
     if (!saved) throw superseded();
@@ -152,11 +152,12 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
 
   #allFigures(own: Written, ranges: readonly RangeRow[]): Partial<NewRestore> {
     this.#rangesWaitFor = ranges.find(({ isHeld, waitingFor }) => isHeld && waitingFor !== null)?.waitingFor ?? null;
-    return { ...this.#figures(addUp([own, ...ranges.map(({ written }) => written)])), ownWritten: own };
+    return { ...this.#figures(sumWritten([own, ...ranges.map(({ written }) => written)])), ownWritten: own };
   }
 
   #figures(all: Written): Partial<NewRestore> {
-    // An undo knows beforehand what it will delete; what a restore will find too much is in no count.
+    // An undo knows beforehand what it will delete. The extra documents that a restore deletes are not in its expected
+    // count.
     const deleted = this.row.undoOf === null ? 0 : all.deleted;
     const done = all.written + all.skipped + all.failed + all.conflicts + deleted;
     return {
@@ -175,7 +176,7 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
     };
   }
 
-  /** Each tenth once. All of them come, however quick the work was: the ending tells those that are left. */
+  /** Emits each tenth once. If the work is quick, its end emits those that are left. */
   async #tellTenths(): Promise<void> {
     const reached = Math.floor(this.row.percent / 10) * 10;
     if (reached <= this.#percentTold) return;
@@ -188,7 +189,7 @@ function unheard({ isHeard: _, ...checkpoint }: Checkpoint): Checkpoint {
   return checkpoint;
 }
 
-/** What the holders before this one have written themselves: all of it, where there are no ranges. */
+/** What earlier holders have written themselves; without ranges that is everything. */
 function ownWritten(row: RestoreRow): Written {
   if (row.rangesEpoch !== null) return row.ownWritten ?? nothingWritten;
   const { ahead = nothingAhead } = row.checkpoint;

@@ -8,11 +8,11 @@ import { projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalSeal } from '../journal/restore-journal.ts';
 import { cutRanges } from '../ranges/cut-ranges.ts';
-import { quietRanges } from '../ranges/quiet-ranges.ts';
+import { stopRanges } from '../ranges/stop-ranges.ts';
 import { restoreEvent } from '../restore-events.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
-import { abandoned, isAbandoned } from './abandoned.ts';
+import { abandonedProblem, isAbandoned } from './abandoned.ts';
 import { admitRestores } from './admission.ts';
 import { type CancelledRestore, endRestore } from './end-restore.ts';
 import { hardStop } from './hard-stop.ts';
@@ -21,13 +21,13 @@ import { measureRestore, requireIntact } from './measure-restore.ts';
 import { openRestoreSource } from './open-restore-source.ts';
 import { RestoreMeter, type RestoreWork } from './restore-meter.ts';
 import { runUndo } from './run-undo.ts';
-import { saveBefore } from './safety.ts';
+import { makeSafetyBackup } from './safety-backup.ts';
 import { scopeOfRestore } from './scope-of-restore.ts';
 import { writeDocuments } from './write-documents.ts';
 
 type Job = RunningJob<{ organizationId: string; restoreId: string; admission?: number | undefined }>;
 
-/** One restore from its last checkpoint to its end, through the eight phases. */
+/** Runs one restore from its last checkpoint to its end, through the eight phases. */
 export async function runRestore(context: RestoresContext, job: Job): Promise<void> {
   const claimed = await claim(context, job);
   if (claimed) await runClaimed(context, job, new RestoreMeter(context, claimed.work), claimed.refusal);
@@ -47,11 +47,11 @@ async function runClaimed(
     look: (waitingFor) => meter.look(waitingFor),
     work: async (signal) => {
       if (refusal) throw refusal;
-      await carryOut(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)]));
+      await restore(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)]));
     },
     countFailure: () => meter.countFailure(),
     fail: async (reason) => {
-      const isHeard = (await quietRanges(context, meter)) && meter.isHeard;
+      const isHeard = (await stopRanges(context, meter)) && meter.isHeard;
       const ending = meter.cancelled.aborted ? cancelled : { error: toJobError(reason) };
       await endRestore(context, meter.work, { ...ending, isHeard });
     },
@@ -60,7 +60,7 @@ async function runClaimed(
 
 const cancelled: CancelledRestore = { cancelled: true };
 
-/** From here on the restore is this worker's. Undefined when it has ended, or was resumed since this job was enqueued. */
+/** Claims the restore for this worker. Undefined when it has ended, or was resumed after this job was enqueued. */
 async function claim(
   context: RestoresContext,
   job: Job,
@@ -76,7 +76,7 @@ async function claim(
     const target = await projectStore.findKept(transaction, organizationId, row.targetProjectId);
     if (!project || !target) return undefined;
     const now = clock.now();
-    const refusal = (await isAbandoned(transaction, row)) ? abandoned(row) : undefined;
+    const refusal = (await isAbandoned(transaction, row)) ? abandonedProblem(row) : undefined;
     const claimed = await restoreStore.claim(transaction, row, { startedAt: row.startedAt ?? now, updatedAt: now });
     const work = { row: claimed, project, target, organization: { id: organization.id, name: organization.name } };
     if (row.startedAt === null && !row.dryRun) await outbox.emit(transaction, restoreEvent('restore.started', work));
@@ -84,7 +84,7 @@ async function claim(
   });
 }
 
-async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: AbortSignal): Promise<void> {
+async function restore(context: RestoresContext, meter: RestoreMeter, signal: AbortSignal): Promise<void> {
   const { row, target } = meter.work;
   await meter.setPhase('Initializing');
   if (meter.cancelled.aborted) return await endCancelled(context, meter);
@@ -92,7 +92,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
   let source: RestoreSource | undefined;
   try {
     const beganAt = row.beganAt ?? (await firestore.source.snapshotTime({ signal }).catch(asRestoreError));
-    // Whatever fails from here on, and is resumed, what people do meanwhile is theirs.
+    // Edits that people make after this time are theirs, also when the restore fails and is resumed.
     if (row.beganAt === null && row.undoOf === null && !row.dryRun) await meter.save({ beganAt });
     await meter.setPhase('Downloading');
     if (row.undoOf !== null) return await runUndo(context, meter, row.undoOf, firestore, signal);
@@ -111,7 +111,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     await meter.save({ scope });
     await cutRanges(context, meter, measured.borders);
     await meter.useJournal(await journalSeal(context, row));
-    const before = await saveBefore(context, meter, { scope, measured, readFrom: source.readFrom }, signal);
+    const before = await makeSafetyBackup(context, meter, { scope, measured, readFrom: source.readFrom }, signal);
     try {
       await meter.beginWriting();
       const work = { context, meter, firestore, scope, view: source.view, before: before?.view, signal };
@@ -130,9 +130,11 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
   }
 }
 
-/** What this run sent was waited for; what those before it left untold stays so, in a range too. */
+/**
+ * This run has waited for its own requests. What earlier runs left outside the journal stays unknown, in ranges too.
+ */
 async function endCancelled(context: RestoresContext, meter: RestoreMeter): Promise<void> {
-  const isHeard = (await quietRanges(context, meter)) && !meter.isContinued;
+  const isHeard = (await stopRanges(context, meter)) && !meter.isContinued;
   await endRestore(context, meter.work, { ...cancelled, isHeard });
 }
 
@@ -206,12 +208,13 @@ async function writeUsers(
     hashConfiguration: section.hashConfiguration,
     mode: accountMode(meter.row),
     settledBefore: { count: before.settled, again: new Set(before.refused), unheard: before.unheard },
-    // A worker that dies hears no answer, and the accounts are written all the same.
+    // If the worker dies before the answer, the accounts may be written all the same.
     onCall: async (unheard) => {
       const users = { ...(meter.row.checkpoint.users ?? before), unheard };
       await meter.reach({ ...meter.row.checkpoint, users });
     },
-    // A resume tries what was refused and goes on behind it: accounts that were written belong to their people again.
+    // A resume tries the refused accounts again and continues after the others: written accounts may have been changed
+    // by people since.
     onSettled: async ({ settled, imported, tried, refused }) => {
       for (const localId of tried) refusedNow.delete(localId);
       for (const localId of refused) refusedNow.add(localId);

@@ -5,10 +5,10 @@ import { journalSeal, readJournal } from '../journal/restore-journal.ts';
 import { samplesMax } from '../ranges/written.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { endRestore } from './end-restore.ts';
-import type { Measured } from './measure-restore.ts';
+import { type Measured, namedPathsMax } from './measure-restore.ts';
 import type { RestoreMeter } from './restore-meter.ts';
-import { openFormer, saveBefore } from './safety.ts';
-import { findUnheard, tellUnheard } from './unheard.ts';
+import { makeSafetyBackup, openSafetyBackup } from './safety-backup.ts';
+import { findUnrecordedWrites, recordFoundWrites } from './unrecorded-writes.ts';
 import { undoDocuments } from './write-documents.ts';
 
 /** The phases of an undo from Downloading on. */
@@ -23,9 +23,9 @@ export async function runUndo(
   const ended = await context.platform.database.tenant(row.organizationId, (transaction) =>
     restoreStore.get(transaction, row.organizationId, undoneId),
   );
-  const former = await openFormer(context, ended, signal);
+  const former = await openSafetyBackup(context, ended, signal);
   try {
-    const unheard = await findUnheard({ context, firestore, former: former?.view, signal }, ended, row.force);
+    const unheard = await findUnrecordedWrites({ context, firestore, former: former?.view, signal }, ended, row.force);
     await meter.setPhase('Decrypting');
     const measured = await measureUndo(context, ended, unheard);
     await meter.setPhase('Decompressing');
@@ -36,10 +36,10 @@ export async function runUndo(
       const pages = writtenBy(context, ended, unheard);
       return await endRestore(context, meter.work, await wouldDo(firestore, row, pages, signal));
     }
-    const undone = await tellUnheard(context, ended, unheard);
+    const undone = await recordFoundWrites(context, ended, unheard);
     await meter.useJournal(await journalSeal(context, row));
     const saved = { scope: undone.scope!, measured, readFrom: former?.readFrom };
-    const before = await saveBefore(context, meter, saved, signal);
+    const before = await makeSafetyBackup(context, meter, saved, signal);
     await before?.close();
     await meter.beginWriting();
     await undoDocuments({ context, meter, firestore, undone, former: former?.view, signal }).catch(asLost);
@@ -58,7 +58,7 @@ function asLost(error: unknown): never {
   throw error;
 }
 
-/** What a restore wrote or deleted: as its journal tells, and what that does not tell of yet. */
+/** What a restore wrote or deleted, from its journal and from the writes that were found later. */
 async function* writtenBy(
   context: RestoresContext,
   undone: RestoreRow,
@@ -87,9 +87,7 @@ async function measureUndo(
   return { documents, collections: collections.size, borders: [], paths: few };
 }
 
-const namedPathsMax = 2000;
-
-/** What an undo would do to the documents as they are now. */
+/** What an undo would do to the current documents. */
 async function wouldDo(
   firestore: ConnectedFirestore,
   row: RestoreRow,

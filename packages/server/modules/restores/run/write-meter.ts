@@ -20,32 +20,37 @@ import { type NewPages, noPages } from '../journal/journal-store.ts';
 import { JournalWriter } from '../journal/restore-journal.ts';
 import { type SavedDocuments, savedDocuments } from '../journal/saved-documents.ts';
 import { CollectionCount } from '../ranges/collection-count.ts';
-import { nothingWritten, samplesMax, sum } from '../ranges/written.ts';
+import { nothingWritten, samplesMax, sumCounts } from '../ranges/written.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import type { DocumentFailure, Written } from '../tables.ts';
 
-/** Looks come every second; another worker takes over after many more. */
+/**
+ * Without a saved sign of life for this long, nothing is sent. Saves happen every second, and another worker takes over
+ * much later than this.
+ */
 const sureMs = 5 * secondMs;
-/** While nobody answers whose the work is, nothing is sent; for so long that is waited for. */
+/** How long to wait for the database when it is not known whether the work is still ours. Nothing is sent meanwhile. */
 const unsureMsMax = 30 * secondMs;
 const askAgainMs = 250;
-/** Outcomes that wait to be written down; at more than this, writing waits. */
+/** Outcomes that may wait to be saved; with more than this, writing waits. */
 const pendingMax = 50_000;
-/** How many documents a run that died may have written behind the last checkpoint: those waiting and those under way. */
+/**
+ * How many documents a dead run may have written after its last checkpoint: waiting outcomes and requests under way.
+ */
 export const repeatedRecords = pendingMax + 20_000;
 
 export interface StageStart<Place> {
-  /** The stage's place as it is saved while the stage runs. */
+  /** The checkpoint to save while the stage runs. */
   checkpoint(progress: ApplyProgress): Place;
   /** What becomes of a document that somebody changed. */
   onMismatch: WriteGuard['onMismatch'];
-  /** False when no earlier run can have come as far as this stage. */
+  /** False when no earlier run can have reached this stage. */
   isContinued?: boolean;
-  /** What stood at a path before. */
+  /** The document at a path before the restore. */
   former?: WriteGuard['former'];
   /**
-   * What failed before is tried again: whatever becomes of it, it has failed no longer. It may be there all the same, from an
-   * attempt whose answer was lost.
+   * True when failed documents are tried again: every outcome replaces the failure. A document may be written already,
+   * by an attempt whose answer was lost.
    */
   isRetry?: boolean;
 }
@@ -57,18 +62,18 @@ export interface StageHooks {
   stop: AbortSignal;
 }
 
-/** What is written down together with the journal that speaks of it. */
+/** Saved in one transaction with the journal pages that belong to it. */
 export interface Progress<Place> {
   written: Written;
   place: Place;
 }
 
 interface Start<Place> extends Progress<Place> {
-  /** An earlier run may have written behind the place where this one begins. */
+  /** An earlier run may have written after this place. */
   isContinued: boolean;
 }
 
-/** Follows the writing of documents: counts them, and saves how far it is together with the journal of what that speaks of. */
+/** Follows the writing of documents: counts them, and saves the progress together with the journal. */
 export abstract class WriteMeter<Place> {
   readonly #context: RestoresContext;
   readonly #isContinued: boolean;
@@ -78,7 +83,7 @@ export abstract class WriteMeter<Place> {
   #current: ApplyCounts = nothingWritten;
   #ahead: WrittenAhead | undefined;
   #heard: WriteOutcome[] = [];
-  /** Something was sent since everything was last told. */
+  /** A request was sent since all outcomes were last known. */
   #isSending = false;
   #place: Place;
   #dirty = false;
@@ -87,7 +92,7 @@ export abstract class WriteMeter<Place> {
   readonly #errors: DocumentFailure[];
   readonly #conflicts: string[];
   #saving: Promise<void> = Promise.resolve();
-  /** When it was last known that the work is its own, by both clocks: each stands still where the other goes on. */
+  /** When the work was last confirmed to be ours, by two clocks: each may stand still while the other goes on. */
   #heldMs = performance.now();
   #heldAtMs: number;
   readonly #stop = new AbortController();
@@ -106,28 +111,30 @@ export abstract class WriteMeter<Place> {
 
   /** The restore, as it was read last. */
   abstract get row(): RestoreRow;
-  /** Writes both in one transaction, in which the writer still holds what it writes for; Superseded when it does not. */
+  /** Saves both in one transaction that checks that the work is still ours; throws Superseded when it is not. */
   abstract persist(progress: Progress<Place> | undefined, pages: NewPages): Promise<void>;
-  /** Where another writer, or another run, may meet a collection that this one has written into. */
+  /** The borders at which another writer or a later run may meet a collection that this one has written to. */
   abstract borders(place: Place): readonly (string | null)[];
 
-  /** Whether an earlier run may have written something that the journal does not tell of, and that this one has not come to yet. */
+  /**
+   * Whether an earlier run may have written something that is not in the journal and that this run has not reached yet.
+   */
   get isContinued(): boolean {
     return this.#isContinued;
   }
 
-  /** The journal tells everything that was written, by this run and by those before it. */
+  /** Whether the journal holds everything that was written, by this run and by earlier ones. */
   get isHeard(): boolean {
     const isWrittenDown = this.#heard.length === 0 && (this.#journal?.pending ?? 0) === 0;
     return !this.#isContinued && !this.#isSending && isWrittenDown;
   }
 
-  /** Aborted when somebody cancels: no further document is sent, what is under way is waited for. */
+  /** Aborted on a cancellation: no further document is sent; requests under way are waited for. */
   get cancelled(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Nothing more is wanted: somebody cancels, or the holder gives up. */
+  /** Stops the writing, because of a cancellation or because the holder gave up. */
   cancel(): void {
     this.#stop.abort(new EngineError('CANCELLED', 'The restore was cancelled.'));
   }
@@ -172,7 +179,7 @@ export abstract class WriteMeter<Place> {
       },
     };
     const onProgress = async (progress: ApplyProgress) => {
-      this.#journal?.add(isRetry ? this.#heard : this.#heard.filter(isTold));
+      this.#journal?.add(isRetry ? this.#heard : this.#heard.filter(isJournaled));
       this.#heard = [];
       this.#place = checkpoint(progress);
       this.#current = progress;
@@ -186,7 +193,7 @@ export abstract class WriteMeter<Place> {
     return { guard, onProgress, onAhead, stop: this.cancelled };
   }
 
-  /** A process that stood still for a while sends nothing before it has asked whether the work is still its own. */
+  /** A process that was paused sends nothing before it has checked that the work is still its own. */
   async #requireHeld(): Promise<void> {
     for (const endsMs = performance.now() + unsureMsMax; !this.#isSure; ) {
       try {
@@ -206,13 +213,13 @@ export abstract class WriteMeter<Place> {
     return performance.now() - this.#heldMs < sureMs && Math.abs(this.#nowMs - this.#heldAtMs) < sureMs;
   }
 
-  /** What runs before this one saved of each path; read when it is first asked for. */
+  /** Versions that earlier runs saved; read when first needed. */
   #savedBefore(): Promise<SavedDocuments> {
     this.#saved ??= savedDocuments(this.#context, this.row);
     return this.#saved;
   }
 
-  /** A version that somebody made after the safety backup: saved, and only then written over. */
+  /** A version that is newer than the safety backup is saved first and then overwritten. */
   async saveAndReplace({ path, found }: Mismatch): Promise<'replace'> {
     if (!this.#journal) return 'replace';
     const version = found && versionOfDocument(found);
@@ -220,12 +227,12 @@ export abstract class WriteMeter<Place> {
     return 'replace';
   }
 
-  /** A stage is over. Without a next place, the one it came to stays. */
+  /** Ends a stage. Without a next place, the reached one stays. */
   async settle(next: Place | undefined, result: ApplyResult): Promise<void> {
     this.#journal?.add(this.#heard);
     this.#heard = [];
     this.#isSending = false;
-    this.#earlier = sum(this.#earlier, result);
+    this.#earlier = sumCounts(this.#earlier, result);
     this.#current = nothingWritten;
     this.#ahead = undefined;
     for (const { path, code, message } of result.errors)
@@ -235,14 +242,14 @@ export abstract class WriteMeter<Place> {
     await this.flush();
   }
 
-  /** Everything before this place is settled, by this writer or by others. */
+  /** Everything before this place is done, by this writer or by others. */
   async reach(place: Place): Promise<void> {
     this.#place = place;
     this.#dirty = true;
     await this.flush();
   }
 
-  /** Counts, place and journal in one transaction. Calls follow one another. */
+  /** Saves counts, place and journal in one transaction. Calls run one after another. */
   flush(): Promise<void> {
     const run = this.#saving.then(async () => {
       const progress = this.#dirty ? { written: this.#written(), place: this.#place } : undefined;
@@ -264,7 +271,7 @@ export abstract class WriteMeter<Place> {
 
   #written(): Written {
     return {
-      ...sum(sum(this.#before, this.#earlier), this.#current),
+      ...sumCounts(sumCounts(this.#before, this.#earlier), this.#current),
       errorSample: this.#errors,
       conflictSample: this.#conflicts,
       ...this.collections.figures(this.borders(this.#place)),
@@ -273,8 +280,8 @@ export abstract class WriteMeter<Place> {
   }
 }
 
-/** What was skipped or left alone needs neither undo nor another try. */
-function isTold({ result }: WriteOutcome): boolean {
+/** Skipped documents need neither an undo nor another attempt. */
+function isJournaled({ result }: WriteOutcome): boolean {
   return result === 'written' || result === 'failed';
 }
 

@@ -6,10 +6,14 @@ import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { openBackup } from './open-one-source.ts';
 
 /**
- * What is replaced goes where the data that replaces it was read from: of several places one may be away. This is for what was
- * read from no one place; an undo may outlive the data.
+ * Chooses the destination of the safety backup. Usually it is the one from which the restored data was read. This is
+ * for a restore that did not read from a single destination; an undo may also outlive its data.
  */
-export async function safetyPlace(context: RestoresContext, row: RestoreRow, signal: AbortSignal): Promise<string> {
+export async function chooseSafetyDestination(
+  context: RestoresContext,
+  row: RestoreRow,
+  signal: AbortSignal,
+): Promise<string> {
   const { organizationId } = row;
   const asked = row.undoOf === null ? row : await undoneBy(context, row, row.undoOf);
   const backupId = row.backupId ?? asked.backupId ?? asked.items?.find((item) => item.backupId !== null)?.backupId;
@@ -23,13 +27,13 @@ export async function safetyPlace(context: RestoresContext, row: RestoreRow, sig
       'STORAGE_UNAVAILABLE',
       'What is about to be overwritten has nowhere to be saved, because the organization has no default storage destination.',
     );
-  // Nothing is gained by asking where there is no choice.
+  // With only one destination there is nothing to choose.
   if (places.length > 1) for (const place of places) if (await answers(context, row, place, signal)) return place;
   return first;
 }
 
-/** Another place, where those before could not be written. */
-export async function placeBeside(
+/** Another destination, after these refused the safety backup. */
+export async function nextSafetyDestination(
   context: RestoresContext,
   row: RestoreRow,
   refused: readonly string[],
@@ -42,13 +46,13 @@ async function placeOfLog(context: RestoresContext, row: RestoreRow, { projectId
   try {
     return [await context.moments.destinationOf(row.organizationId, projectId)];
   } catch (error) {
-    // The log it came from may be gone since.
+    // The log it was restored from may have been removed.
     if (row.undoOf === null || !(error instanceof Problem)) throw error;
     return [];
   }
 }
 
-/** The backup's own, the organization's, and where other backups of the target lie, newest first. */
+/** The destinations of the backup, of the organization, and of other backups of the target, newest first. */
 async function knownPlaces(
   context: RestoresContext,
   { organizationId, targetProjectId }: RestoreRow,
@@ -70,7 +74,7 @@ async function knownPlaces(
 
 const behindAllIds = 'bkp_~';
 
-/** Of the places of a backup one that can be read now; an undo does not need what lies there, and may outlive it. */
+/** A destination of the backup that can be read now. An undo does not need the backup's data, and may outlive it. */
 async function readablePlace(
   context: RestoresContext,
   organizationId: string,
@@ -87,7 +91,7 @@ async function readablePlace(
   }
 }
 
-/** Whether a place shows what lies in it. */
+/** Whether the destination answers a listing. */
 async function answers(
   { platform, stores }: RestoresContext,
   { organizationId }: RestoreRow,

@@ -7,15 +7,15 @@ import { rangeStore } from './range-store.ts';
 const pollMs = 100;
 
 /**
- * Before a restore ends that has ranges: those who write some of them stop, wait for what is under way and let go; or they
- * have died. True when the journal tells everything that was written.
+ * Before a restore with ranges ends, stops the writers of its ranges and waits until they have finished their requests
+ * or have died. True when the journal holds everything that was written.
  */
-export async function quietRanges(context: RestoresContext, meter: RestoreMeter): Promise<boolean> {
+export async function stopRanges(context: RestoresContext, meter: RestoreMeter): Promise<boolean> {
   if (!meter.isRanged) return true;
   try {
     return await untilQuiet(context, meter);
   } catch (error) {
-    // Whoever holds it now ends it.
+    // The new holder will end it.
     if (error instanceof Superseded) return false;
     throw error;
   }

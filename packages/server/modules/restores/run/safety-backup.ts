@@ -8,20 +8,20 @@ import type { RestoreRow } from '../restore-store.ts';
 import type { Measured } from './measure-restore.ts';
 import { openBackup } from './open-one-source.ts';
 import type { RestoreMeter } from './restore-meter.ts';
-import { placeBeside, safetyPlace } from './safety-place.ts';
+import { chooseSafetyDestination, nextSafetyDestination } from './safety-destination.ts';
 
 const pollMs = 400;
 
-/** Whether anything can be lost that is not saved by itself. */
+/** Whether the restore can overwrite or delete anything. */
 export function overwrites(row: Pick<RestoreRow, 'mergeMode' | 'deleteExtra'>): boolean {
   return row.mergeMode !== 'skip_existing' || row.deleteExtra;
 }
 
 /**
- * Saves what is about to be written over or deleted as a backup of its own, and opens it: its versions are the ones that
- * may be replaced. Undefined when nothing can be overwritten, or when the caller wants nothing saved.
+ * Makes a backup of what will be overwritten or deleted, and opens it. Only the versions in it may be replaced.
+ * Undefined when nothing can be overwritten, or when the caller wants no safety backup.
  */
-export async function saveBefore(
+export async function makeSafetyBackup(
   context: RestoresContext,
   meter: RestoreMeter,
   { scope, measured, readFrom }: { scope: Scope; measured: Measured; readFrom: string | undefined },
@@ -41,7 +41,8 @@ export async function saveBefore(
     });
   };
   let safetyBackupId =
-    (await usableSafetyBackup(context, row)) ?? (await saveIn(readFrom ?? (await safetyPlace(context, row, signal))));
+    (await usableSafetyBackup(context, row)) ??
+    (await saveIn(readFrom ?? (await chooseSafetyDestination(context, row, signal))));
   const refused: Refused[] = [];
   for (;;) {
     await meter.save({ safetyBackupId });
@@ -49,7 +50,7 @@ export async function saveBefore(
     if (ended.status === 'completed') return openBackup(context, row.organizationId, safetyBackupId, signal);
     refused.push({ place: ended.storageDestinationId, problem: whyNotSaved(ended) });
     const next = isRefusedByStorage(ended)
-      ? await placeBeside(
+      ? await nextSafetyDestination(
           context,
           row,
           refused.map(({ place }) => place),
@@ -65,7 +66,7 @@ interface Refused {
   problem: Problem;
 }
 
-/** A bucket that is full, or that a policy closed, can be read and not written. */
+/** A full bucket, or one that a policy closed, can be read but not written. */
 function isRefusedByStorage({ error }: BackupRow): boolean {
   return storageCodes.has(error?.code ?? '');
 }
@@ -76,7 +77,10 @@ const storageCodes: ReadonlySet<string> = new Set([
   'STORAGE_CREDENTIALS_MISSING',
 ]);
 
-/** The one that a restore which broke off has. Nothing was written before it was completed: one that failed is made anew. */
+/**
+ * The safety backup of an interrupted restore. Nothing was written before it was completed, so a failed one is made
+ * again.
+ */
 async function usableSafetyBackup(context: RestoresContext, row: RestoreRow): Promise<string | undefined> {
   const { organizationId, safetyBackupId } = row;
   if (safetyBackupId === null) return undefined;
@@ -86,8 +90,8 @@ async function usableSafetyBackup(context: RestoresContext, row: RestoreRow): Pr
   return backup.status === 'failed' || backup.status === 'cancelled' ? undefined : safetyBackupId;
 }
 
-/** What the target of an ended restore held before it. */
-export async function openFormer(
+/** Opens the safety backup: what the target held before the restore. */
+export async function openSafetyBackup(
   context: RestoresContext,
   undone: RestoreRow,
   signal: AbortSignal,
@@ -116,6 +120,6 @@ async function untilEnded(
 function whyNotSaved({ id, status, error }: BackupRow): Problem {
   const code = (error?.code ?? 'INTERNAL_ERROR') as 'STORAGE_UPLOAD_ERROR';
   const message = `The safety backup ${id} ended as ${status}, so nothing was overwritten. ${error?.message ?? ''}`;
-  // With what the backup's own advice was found by.
+  // The details from which the backup's advice was chosen.
   return new Problem(code, message, { ...(error?.details && { details: error.details }) });
 }

@@ -24,7 +24,7 @@ import type { RestoreSource } from '../restore-source.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint } from '../tables.ts';
 import { openRestoreSource } from './open-restore-source.ts';
-import { openFormer } from './safety.ts';
+import { openSafetyBackup } from './safety-backup.ts';
 import { skipRecords } from './skip-records.ts';
 import { failedDocuments, liveNames } from './write-documents.ts';
 import { repeatedRecords } from './write-meter.ts';
@@ -34,18 +34,18 @@ const outcomesPerPage = 10_000;
 interface Inquiry {
   context: RestoresContext;
   firestore: ConnectedFirestore;
-  /** What the target held before the restore that has ended. */
+  /** The target's state before the ended restore. */
   former: View | undefined;
   signal: AbortSignal;
-  /** What it saved of each path; read once. */
+  /** Versions that it saved before overwriting them; read once. */
   saved?: Promise<SavedDocuments>;
 }
 
 /**
- * A restore whose connection or worker was lost may have written documents behind its last checkpoint that its journal does
- * not tell of. They are looked for where it stood, without writing anything.
+ * Finds writes that are not in the journal. When the connection or the worker was lost, a restore may have written
+ * documents after its last checkpoint. This looks for them in the target, without writing anything.
  */
-export async function findUnheard(
+export async function findUnrecordedWrites(
   inquiry: Inquiry,
   ended: RestoreRow,
   isForced: boolean,
@@ -64,15 +64,18 @@ export async function findUnheard(
   });
 }
 
-/** What it was restored from is needed to tell its writes from those of others, and does not come back by waiting. */
+/** The source of the restore is needed to tell its writes from those of others, and waiting will not bring it back. */
 function isLost(error: unknown): boolean {
   const problem = toProblem(error);
   const codes: readonly string[] = ['BACKUP_NOT_FOUND', 'INTEGRITY_ERROR', 'POINT_IN_TIME_UNAVAILABLE'];
   return problem instanceof Problem && codes.includes(problem.code);
 }
 
-/** Its journal tells of them from now on. Only for a restore that is never resumed, which would tell of them once more. */
-export async function tellUnheard(
+/**
+ * Adds the found writes to the journal. Only for a restore that is never resumed, because a resume would record them
+ * again.
+ */
+export async function recordFoundWrites(
   context: RestoresContext,
   ended: RestoreRow,
   unheard: readonly WriteOutcome[],
@@ -106,7 +109,7 @@ async function inquire(inquiry: Inquiry, ended: RestoreRow): Promise<WriteOutcom
   }
 }
 
-/** Documents that had failed were being tried again. */
+/** When failed documents were being tried again, those are checked too. */
 async function inquireRetried(inquiry: Inquiry, ended: RestoreRow, source: RestoreSource): Promise<WriteOutcome[]> {
   const failed = await failedDocuments(inquiry.context, ended);
   const found: WriteOutcome[] = [];
@@ -120,7 +123,7 @@ async function inquireRetried(inquiry: Inquiry, ended: RestoreRow, source: Resto
   return found;
 }
 
-/** Each range that was broken off, behind its own checkpoint and within its own end. */
+/** Each interrupted range, from its own checkpoint to its own end. */
 async function inquireRanges(inquiry: Inquiry, ended: RestoreRow, source: RestoreSource): Promise<WriteOutcome[]> {
   const ranges = await inquiry.context.platform.database.tenant(ended.organizationId, (transaction) =>
     rangeStore.list(transaction, ended),
@@ -171,7 +174,7 @@ async function inquireUndo(inquiry: Inquiry, ended: RestoreRow, undoneId: string
   const undone = await context.platform.database.tenant(organizationId, (transaction) =>
     restoreStore.get(transaction, organizationId, undoneId),
   );
-  const before = await openFormer(context, undone, signal);
+  const before = await openSafetyBackup(context, undone, signal);
   try {
     const { hooks, found } = await hooksOf(inquiry, ended);
     const records = undoRecords({
@@ -181,7 +184,7 @@ async function inquireUndo(inquiry: Inquiry, ended: RestoreRow, undoneId: string
       signal,
     });
     const { settled = 0, retryBefore } = ended.checkpoint;
-    // Documents that were tried again may lie anywhere.
+    // Retried documents may be anywhere, so nothing is skipped.
     const skipped = retryBefore === undefined ? settled : 0;
     await firestore.target.apply(skipRecords(records, skipped), { ...hooks, mode: 'overwrite', signal });
     return found;
@@ -190,7 +193,7 @@ async function inquireUndo(inquiry: Inquiry, ended: RestoreRow, undoneId: string
   }
 }
 
-/** Asks about as many records as a run may have written behind its checkpoint, and gathers those it did write. */
+/** Hooks that check as many records as a run may have written after its checkpoint, and collect those it did write. */
 async function hooksOf(inquiry: Inquiry, ended: RestoreRow) {
   const { context, former } = inquiry;
   inquiry.saved ??= savedDocuments(context, ended);
