@@ -1,6 +1,6 @@
 import type { RestoreRow } from './restore-store.ts';
 
-/** Of many paths, or long ones, the log keeps the first: hundreds of its entries are one answer. */
+/** The log keeps only the first of many or long paths, because one page shows hundreds of entries. */
 const pathsMax = 20;
 const pathsCharactersMax = 4_096;
 
@@ -9,7 +9,9 @@ type Subject = Pick<
   'projectId' | 'targetProjectId' | 'undoOf' | 'collections' | 'documentPaths' | 'items' | 'dryRun'
 >;
 
-/** What a restore is of, for every entry about it: who reads the log years later may not find the restore itself. */
+/**
+ * What a restore is about, for every audit entry: whoever reads the log years later may not find the restore itself.
+ */
 export function restoreSubject(row: Subject): Record<string, unknown> {
   const documents = row.documentPaths ?? row.items?.map(({ path }) => path);
   return {

@@ -31,7 +31,7 @@ export function createRestoresModule(context: RestoresContext): Module {
     handlers: restoreHandlers(context),
     workers: [
       worker(runRestoreJob, platform.config.WORKER_CONCURRENCY, (job) => runRestore(context, job)),
-      // A process that took several would keep them from the others: it writes one range of a restore at a time.
+      // One at a time: a process that took several ranges would keep them from the other processes.
       worker(runRestoreRangeJob, 1, (job) => runRestoreRange(context, job)),
       worker(runDrillJob, drillsAtOnce, (job) => runDrill(context, job)),
     ],

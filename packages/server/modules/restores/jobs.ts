@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { daySeconds } from '../../platform/durations.ts';
 import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
-/** Workers die and their jobs move on; that alone must never use up the tries of a job. */
+/** A job whose worker dies is tried again; that alone must never use up its attempts. */
 const common = { retryLimit: 1000, retryDelaySeconds: 1, timeoutSeconds: daySeconds, exclusive: true };
-/** The run of the record that the job belongs to; it does nothing once its record was let in anew. */
+/** The admission of the record that the job belongs to. The job does nothing once the record was admitted again. */
 const admission = z.number().optional();
 
 export const runRestoreJob = defineJob({
@@ -12,7 +12,7 @@ export const runRestoreJob = defineJob({
   name: 'restore-run',
   schema: z.object({ organizationId: z.string(), restoreId: z.string(), admission }),
 });
-/** One range of a restore that has some, for the claim under which it was cut or taken up again. */
+/** Writes one range of a restore, for the claim under which the ranges were made or taken over. */
 export const runRestoreRangeJob = defineJob({
   ...common,
   name: 'restore-range',

@@ -21,7 +21,7 @@ export async function readersOf(
   return named(restores, await drillStore.readersOf(transaction, organizationId, backupId));
 }
 
-/** Of a project's backups those that a restore or a drill reads now. */
+/** The backups of a project that a restore or a drill reads now. */
 export async function backupsRead(
   transaction: Transaction,
   organizationId: string,
@@ -31,7 +31,7 @@ export async function backupsRead(
   return new Set([...restored, ...(await drillStore.backupsRead(transaction, organizationId, projectId))]);
 }
 
-/** When each restore into a project that ended since then did so, by the safety backup that was made for it. */
+/** Safety backups of a project, each with the end of its restore, for restores that ended since then. */
 export async function safetyBackupsSince(
   transaction: Transaction,
   organizationId: string,
@@ -42,7 +42,7 @@ export async function safetyBackupsSince(
   return new Map(rows.map(({ id, endedAt }) => [id, endedAt]));
 }
 
-/** Moments of a project that restores bring back now, or are about to. */
+/** Moments of a project that open restores read. */
 export const momentsRead = (transaction: Transaction, organizationId: string, projectId: string) =>
   restoreStore.momentsRead(transaction, organizationId, projectId);
 
@@ -56,7 +56,7 @@ export async function openWorkOf(
   return named(restores, await drillStore.openOf(transaction, organizationId, projectId));
 }
 
-/** The history of a project's backups goes where they go. */
+/** Moves the history of a project's restores together with its backups. */
 export async function moveRestores(
   context: Pick<RestoresContext, 'keys'>,
   transaction: Transaction,

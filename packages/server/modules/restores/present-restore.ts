@@ -72,7 +72,7 @@ export function presentRestoreProgress(row: RestoreRow): Restore['progress'] {
   };
 }
 
-/** How many documents are too much is known only once they are found: each is one more to do. */
+/** How many extra documents will be deleted is known only when they are found; each adds to the total. */
 function documentsTotal({ documentsExpected, documentsDeleted, undoOf }: RestoreRow): number | null {
   return documentsExpected === null || undoOf !== null ? documentsExpected : documentsExpected + documentsDeleted;
 }
@@ -117,7 +117,7 @@ export function presentDrill(row: DrillRow): Drill {
   };
 }
 
-/** As it was asked for: the very commit, where somebody named one. */
+/** As it was requested, with all digits when somebody named a commit. */
 function presentInstant(instant: string): string {
   return instant.endsWith('000000Z') ? new Date(instant).toISOString() : instant;
 }

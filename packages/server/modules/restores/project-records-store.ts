@@ -4,10 +4,10 @@ import { and, eq, inArray, or, type PgColumn, type PgTable, type TableConfig } f
 type Columns = Record<'id' | 'organizationId' | 'projectId' | 'targetProjectId' | 'status', PgColumn>;
 type ProjectRecords = PgTable<TableConfig & { columns: Columns }> & Columns;
 
-/** Statements on rows that belong to a project and may write into another: restores, and drills. */
+/** Statements on rows that belong to a project and may write into another one: restores and drills. */
 export function projectRecords(table: ProjectRecords) {
   return {
-    /** Those of a project's backups, or into it, that have not ended. */
+    /** Open records of a project's backups, or into the project. */
     async openOf({ orm }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
       const about = or(eq(table.projectId, projectId), eq(table.targetProjectId, projectId));
       const isOpen = inArray(table.status, ['pending', 'running']);
@@ -18,7 +18,7 @@ export function projectRecords(table: ProjectRecords) {
       return rows.map(({ id }) => id as string);
     },
 
-    /** The history of a project's backups goes where they go. What others write into it stays with their projects. */
+    /** Moves the records of a project's backups with it. What other projects restored into it stays with them. */
     async moveTo(
       { orm }: Transaction,
       { id, organizationId }: { id: string; organizationId: string },

@@ -26,7 +26,7 @@ export function restoreEvent(type: RestoreEventName, facts: RestoreFacts, percen
   };
 }
 
-/** One for each tenth that was reached behind the one that was told last. */
+/** One event per tenth that was reached since the last one. */
 export function progressEvents(facts: RestoreFacts, told: number, reached: number): OutboxEvent[] {
   return tenthsBetween(told, reached).map((tenth) => restoreEvent('restore.progress', facts, tenth));
 }

@@ -1,9 +1,9 @@
 import type { BackupReader, Scope, View } from '@holdfast/engine';
 
-/** What a restore reads: a view, and the chain behind it where there is one. */
+/** What a restore reads: a view, and the backup chain behind it, if there is one. */
 export interface RestoreSource {
   view: View;
-  /** Oldest first, for a moment those below the log; empty for a basket. */
+  /** Oldest first. For a moment, the chain below the log; empty for picked documents. */
   readers: readonly BackupReader[];
   /** What the view covers. */
   scope: Scope;

@@ -14,7 +14,9 @@ import { restores } from './tables.ts';
 export type RestoreRow = typeof restores.$inferSelect;
 export type NewRestore = typeof restores.$inferInsert;
 
-/** Whoever holds a restore, or a range of one, shows a sign of life every second; after so long without one it is taken for dead. */
+/**
+ * The holder of a restore or a range saves a sign of life every second. Without one for this long, it counts as dead.
+ */
 export const silentAfterMs = 15 * secondMs;
 
 const byId = is(sql.placeholder('organizationId'), sql.placeholder('id'));
@@ -67,7 +69,7 @@ export const restoreStore = {
     return found(row);
   },
 
-  /** From now on the caller's. */
+  /** Claims the restore for the caller. */
   async claim(
     transaction: Transaction,
     row: RestoreRow,
@@ -79,14 +81,14 @@ export const restoreStore = {
     return restoreStore.update(transaction, organizationId, id, claimed);
   },
 
-  /** Whether its holder showed a sign of life lately, by the database's clock alone: those of two workers may differ. */
+  /** Whether its holder showed a recent sign of life, by the database's clock: the clocks of two workers may differ. */
   async isAlive({ orm }: Transaction, { organizationId, id }: RestoreRow, withinMs = silentAfterMs): Promise<boolean> {
     const since = sql`clock_timestamp() - make_interval(secs => ${withinMs / secondMs})`;
     const isHeard = sql`coalesce(${restores.heldAt}, ${restores.updatedAt}) > ${since}`;
     return (await orm.$count(restores, and(is(organizationId, id), eq(restores.status, 'running'), isHeard))) > 0;
   },
 
-  /** With a sign of life. Undefined when another worker has claimed the restore since, or it has ended. */
+  /** Saves the change with a sign of life. Undefined when another worker has claimed the restore, or it has ended. */
   async save({ orm }: Transaction, row: RestoreRow, change: Partial<NewRestore>): Promise<RestoreRow | undefined> {
     const mine = and(is(row.organizationId, row.id), eq(restores.epoch, row.epoch), eq(restores.status, 'running'));
     const [saved] = await orm
@@ -97,7 +99,7 @@ export const restoreStore = {
     return saved;
   },
 
-  /** The row, locked, as long as it is held by this very claim. */
+  /** Locks the row; undefined when this claim no longer holds it. */
   async lockHeld(transaction: Transaction, row: RestoreRow): Promise<RestoreRow | undefined> {
     const locked = await restoreStore.findLocked(transaction, row.organizationId, row.id);
     const isHeld = locked?.epoch === row.epoch && locked.status === 'running';
@@ -109,7 +111,7 @@ export const restoreStore = {
     return row;
   },
 
-  /** Restores that read a backup now, or have made it to save what they write over. */
+  /** Open restores that read a backup, or that made it as their safety backup. */
   async readersOf({ orm }: Transaction, organizationId: string, backupId: string): Promise<string[]> {
     const isPicked = sql`${restores.items} @> ${encodeJson([{ backupId }])}::jsonb`;
     const isNeeded = or(eq(restores.backupId, backupId), eq(restores.safetyBackupId, backupId), isPicked);
@@ -119,8 +121,8 @@ export const restoreStore = {
   },
 
   /**
-   * Of a project's backups those that a restore reads now, or has just made for safety. A basket may hold backups from before
-   * its project was connected anew, which belong to the project as it was.
+   * Backups of a project that open restores read or made for safety. Picked documents may be in backups of an earlier
+   * connection of the project, which belong to its former record.
    */
   async backupsRead({ client }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
@@ -137,7 +139,7 @@ export const restoreStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** Safety backups of a project, each with the time at which the restore that it was made for ended last. */
+  /** Safety backups of a project, each with the end of the last restore it was made for. */
   async safetyBackupsSince(
     { client }: Transaction,
     organizationId: string,
@@ -153,7 +155,7 @@ export const restoreStore = {
     return rows;
   },
 
-  /** Moments of a project that restores bring back now, or are about to. */
+  /** Moments of a project that open restores read. */
   async momentsRead(
     { client }: Transaction,
     organizationId: string,
@@ -189,7 +191,7 @@ function is(organizationId: string | Placeholder, id: string | Placeholder) {
   return and(eq(restores.organizationId, organizationId), eq(restores.id, id));
 }
 
-/** What makes whoever holds a restore, or one of its ranges, lose it. */
+/** A new epoch: the former holders of the restore and its ranges lose it. */
 export function nextEpoch(row: Pick<RestoreRow, 'epoch' | 'rangesEpoch' | 'belowEpoch'>) {
   const epoch = row.epoch + 1;
   return {

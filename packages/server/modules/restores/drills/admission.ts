@@ -4,7 +4,7 @@ import { admissionOf, admit, type JobKind, type JobRecord, jobKey } from '../../
 import { runDrillJob } from '../jobs.ts';
 import { drillTurns } from './drill-store.ts';
 
-/** Lets waiting drills in: one at a time per target that is named. */
+/** Admits waiting drills: one at a time per named target. */
 export async function admitDrills(platform: Pick<Platform, 'clock' | 'database' | 'queue'>): Promise<number> {
   return admit(platform, drillKind(platform.queue));
 }

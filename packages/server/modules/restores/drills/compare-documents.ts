@@ -11,7 +11,7 @@ export interface Document {
   readonly isAsCreated: boolean;
 }
 
-/** So many travel to the thread that compares their values at a time. */
+/** How many documents are sent to the comparing thread at a time. */
 const pieceDocumentsMax = 128;
 const pieceBytesMax = 1024 * 1024;
 const sampleMax = 100;
@@ -25,14 +25,14 @@ interface Pair {
 }
 
 /**
- * What should be there and what is, document by document in the order of paths. They are put side by side here; their
- * values are compared on a thread of their own, one piece while the next is read.
+ * Compares expected and restored documents in path order. Pairs are formed here; their values are compared on another
+ * thread, one piece while the next is being read.
  */
 export class Comparison {
   matched = 0;
   bytes = 0;
   differences = 0;
-  /** Those of the differences that only somebody who wrote there can have made: whoever restores into it creates, once. */
+  /** Differences that only another writer can have caused: a drill creates each document once. */
   othersWrites = 0;
   readonly sample: Difference[] = [];
   readonly #thread: ComparingThread;

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { DrillReport } from '@holdfast/contract';
 import { canonicalFields } from '@holdfast/engine/same-content';
 
-/** Some documents in the order of their paths, packed for the way to another thread. */
+/** Some documents in path order, packed for another thread. */
 export interface PieceToCompare {
   readonly paths: readonly string[];
-  /** The documents one behind the other: what was expected, then what was found. */
+  /** The documents one after another: for each path what was expected, then what was found. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Two for each path. `isAbsent`: there is none on that side; `isSame`: found with the very bytes that were expected. */
+  /** Two lengths per path. `isAbsent`: no document on that side; `isSame`: found with exactly the expected bytes. */
   readonly lengths: Int32Array<ArrayBuffer>;
 }
 
@@ -17,14 +17,14 @@ export const isSame = -2;
 export type Digests = Pick<DrillReport, 'sha256Expected' | 'sha256Restored'>;
 
 /**
- * Values are compared, not bytes: a database may order the fields of a map anew. Both sides are hashed in a form in which
+ * Compares values and not bytes: a database may reorder the fields of a map. Both sides are hashed in a form in which
  * equal values are equal.
  */
 export class ComparedValues {
   readonly #expected = createHash('sha256');
   readonly #restored = createHash('sha256');
 
-  /** The positions of those that are there on both sides and differ. */
+  /** The positions of documents that exist on both sides and differ. */
   compare({ paths, bytes, lengths }: PieceToCompare): number[] {
     const different: number[] = [];
     let offset = 0;

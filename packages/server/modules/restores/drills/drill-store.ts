@@ -90,7 +90,7 @@ export const drillStore = {
     return row;
   },
 
-  /** Once more a drill failed by something that may pass; how often by now. */
+  /** Counts a transient failure and returns how many there were. */
   async countFailure({ orm }: Transaction, organizationId: string, id: string): Promise<number> {
     const [row] = await orm
       .update(drills)
@@ -107,7 +107,7 @@ export const drillStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** Of a project's backups those that a drill reads now. */
+  /** The backups of a project that a drill reads now. */
   async backupsRead({ orm }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
     const reading = and(eq(drills.organizationId, organizationId), eq(drills.projectId, projectId), isOpen);
     const rows = await orm.select({ id: drills.backupId }).from(drills).where(reading);
@@ -119,7 +119,7 @@ export const drillStore = {
 
 const isOpen = inArray(drills.status, ['pending', 'running']);
 
-/** One drill at a time per target that is named; scratch databases are in nobody's way. */
+/** One drill at a time per named target; drills in scratch databases need not wait. */
 export const drillTurns: TurnTable = {
   table: 'drills',
   isWaiting: `w.status = 'pending' and w.admitted_at is null`,

@@ -19,18 +19,20 @@ interface Waiting {
 
 /** One comparison, on the thread of the drills. */
 export interface ComparingThread {
-  /** The positions of those that differ. */
+  /** The positions of the documents that differ. */
   compare(piece: PieceToCompare): Promise<number[]>;
   digests(): Promise<Digests>;
 }
 
-/** Somebody who runs one drill often runs another; loading a Firestore takes longer than a small drill. */
+/**
+ * The thread is kept this long: one drill is often followed by another, and loading a Firestore takes longer than a
+ * small drill.
+ */
 const idleMs = 10_000;
 
 /**
- * Scratch databases live on a thread of their own, and values are compared there: storing, reading back and hashing tens
- * of thousands of documents is a lot of work, and the thread that answers calls has none of it. One thread for all drills
- * of the process, while there are any.
+ * One thread for all drills of the process, while there are any. It holds the scratch databases and compares values:
+ * storing, reading and hashing tens of thousands of documents must not slow down the thread that answers calls.
  */
 class DrillThread {
   #worker: Worker | undefined;
@@ -39,7 +41,7 @@ class DrillThread {
   #idle: NodeJS.Timeout | undefined;
   readonly #waiting = new Map<number, Waiting>();
 
-  /** Answers with the number of a new scratch database and where it listens. */
+  /** Returns the number of a new scratch database and its address. */
   async open(): Promise<{ scratch: number; address: string }> {
     const scratch = this.#come();
     try {
@@ -58,7 +60,7 @@ class DrillThread {
     await this.#end({ type: 'close', drill: scratch });
   }
 
-  /** Lets `work` compare; what was compared is forgotten behind it. */
+  /** Gives `work` a comparison, which is discarded afterwards. */
   async comparing<Result>(work: (thread: ComparingThread) => Promise<Result>): Promise<Result> {
     const drill = this.#come();
     try {
@@ -74,7 +76,7 @@ class DrillThread {
 
   async #end(wish: Wish): Promise<void> {
     try {
-      // What is on a thread that died is gone already.
+      // If the thread died, everything on it is gone already.
       if (this.#worker) await this.#ask(wish).catch(() => undefined);
     } finally {
       this.#leave();
@@ -125,7 +127,7 @@ class DrillThread {
     return worker;
   }
 
-  /** Drills that wait for it fail and are tried again, on a new thread. */
+  /** Waiting drills fail and are tried again on a new thread. */
   #ended(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;

@@ -4,7 +4,7 @@ import type { Digests } from './compare-values.ts';
 
 export type ShowProgress = (done: { restored: number; compared: number; bytes: number }) => Promise<void>;
 
-/** What came of restoring all documents somewhere and reading them back. */
+/** The result of restoring all documents somewhere and reading them back. */
 export interface Proof {
   database: string;
   comparison: Comparison;
@@ -14,7 +14,7 @@ export interface Proof {
   compareMs: number;
 }
 
-/** Every document came back with the same values, and nothing else did. */
+/** Whether every document came back with the same values, and no other document did. */
 export function isProven(report: DrillReport): boolean {
   const { documentsMatched, documentsExpected, differences, sha256Expected, sha256Restored } = report;
   return documentsMatched === documentsExpected && differences.count === 0 && sha256Expected === sha256Restored;

@@ -4,11 +4,11 @@ import { openScratch } from './drill-target.ts';
 import type { ComparingThread } from './drill-thread.ts';
 import type { Proof, ShowProgress } from './proof.ts';
 
-/** A scratch database holds so many documents at a time; a larger backup is proved slice by slice. */
+/** A scratch database holds at most this many documents; a larger backup is proved slice by slice. */
 const sliceDocuments = 50_000;
 const sliceBytes = 64 * 1024 * 1024;
 
-/** Restores and reads back one slice after the other in a database that exists for this drill alone. */
+/** Restores and reads back one slice after another, in a database that exists only for this drill. */
 export async function proveInScratch(
   view: View,
   signal: AbortSignal,
@@ -62,7 +62,7 @@ async function* slicesOf(view: View, signal: AbortSignal): AsyncGenerator<Record
   yield batches;
 }
 
-/** What restoring needs of a view, over records that are already in memory. */
+/** A view over records that are already in memory, as far as restoring needs one. */
 function memoryView(view: View, batches: readonly RecordBatch[]): View {
   const records = async function* () {
     yield* batches;

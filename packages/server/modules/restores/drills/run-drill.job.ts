@@ -17,8 +17,8 @@ type Change = Parameters<typeof drillStore.update>[3];
 const saveEveryMs = secondMs;
 
 /**
- * One drill from its beginning. What an attempt before restored into a scratch database is gone with its worker; in a named
- * target it lies there, is not written again, and is compared like the rest.
+ * Runs one drill from its beginning. What an earlier attempt restored into a scratch database is gone with its worker.
+ * In a named target it is still there, is not written again, and is compared like the rest.
  */
 export async function runDrill(context: RestoresContext, job: Job): Promise<void> {
   const { platform } = context;
@@ -57,7 +57,7 @@ export async function runDrill(context: RestoresContext, job: Job): Promise<void
   await admitDrills(platform);
 }
 
-/** Undefined, and nothing changed, once the drill has ended or was let in anew. */
+/** Undefined, and nothing is changed, once the drill has ended or was admitted again. */
 async function change(context: RestoresContext, { data }: Job, fields: Change): Promise<DrillRow | undefined> {
   const { organizationId, drillId, admission = 0 } = data;
   return context.platform.database.tenant(organizationId, async (transaction) => {
@@ -76,8 +76,8 @@ async function fail(context: RestoresContext, { data }: Job, row: DrillRow, reas
     if (locked?.status !== 'running' || admissionOf(locked) !== (data.admission ?? 0)) return;
     const fields = { status: 'failed' as const, error: toJobError(reason), completedAt: context.platform.clock.now() };
     await drillStore.update(transaction, organizationId, drillId, fields);
-    // Whatever else ends a drill says nothing about the backup: a target that refuses or is away, a storage that cannot be
-    // read, a scratch database without memory.
+    // Other errors say nothing about the backup: the target refuses or is away, the storage cannot be read, the scratch
+    // database has no memory.
     if (fields.error.code === 'INTEGRITY_ERROR') await reportUnproven(context, transaction, row);
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'drill.failed',

@@ -2,7 +2,7 @@ import { dayMs } from '../../../platform/durations.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from './journal-store.ts';
 
-/** For so long a restore can be undone, as far as its safety backup is kept. */
+/** A restore can be undone for this long, if its safety backup is still there. */
 const keptDays = 30;
 const restoresAtOnce = 100;
 

@@ -8,7 +8,7 @@ const pagesAtOnce = 4;
 /** Pages to add to a journal, in their order. */
 export interface NewPages {
   readonly sealed: readonly Uint8Array[];
-  /** The first of them may lie there already: they were sent before, and nobody answered. */
+  /** How many of the first pages may be stored already: they were sent before, and the answer was lost. */
   readonly unsure: number;
 }
 
@@ -16,7 +16,7 @@ export const noPages: NewPages = { sealed: [], unsure: 0 };
 
 /** All SQL on the journals of restores. */
 export const journalStore = {
-  /** Adds pages behind those that are there. The row is locked by the caller, who holds the restore or one of its ranges. */
+  /** Appends pages. The caller holds the restore or one of its ranges, and has locked the row. */
   async add(transaction: Transaction, locked: RestoreRow, pages: NewPages, at: Date): Promise<void> {
     const { orm } = transaction;
     const sealed = pages.unsure > 0 ? await journalStore.missing(transaction, locked, pages) : pages.sealed;
@@ -34,7 +34,7 @@ export const journalStore = {
     await orm.update(restores).set({ journalPages }).where(eq(restores.id, locked.id));
   },
 
-  /** No two pages are sealed to the same bytes, so that each is known by its own. */
+  /** The pages that are not stored yet. Two pages are never sealed to the same bytes, so each can be recognized. */
   async missing({ orm }: Transaction, { id }: RestoreRow, { sealed, unsure }: NewPages): Promise<Uint8Array[]> {
     const asked = sealed.slice(0, unsure).map((bytes) => Buffer.from(bytes));
     const there = await orm
@@ -44,7 +44,7 @@ export const journalStore = {
     return sealed.filter((bytes) => there.every((page) => Buffer.compare(page.sealed, bytes) !== 0));
   },
 
-  /** What was found out about the last moments of a restore that has ended, once. The row as it is then. */
+  /** Appends what was found out about the last writes of an ended restore, once. Returns the updated row. */
   async complete(
     transaction: Transaction,
     { organizationId, id }: RestoreRow,
@@ -68,7 +68,7 @@ export const journalStore = {
     });
   },
 
-  /** Some pages from this one on, in their order. */
+  /** Some pages from this one on, in order. */
   async pages(
     { orm }: Transaction,
     organizationId: string,
@@ -90,7 +90,7 @@ export const journalStore = {
   },
 
   /**
-   * Journals older than this go, but for those that an undo reads; their restores can then no longer be undone. Answers how many
+   * Removes old journals, except those that an undo reads. Their restores can no longer be undone. Returns how many
    * restores were affected.
    */
   async expire(transaction: Transaction, before: Date, limit: number): Promise<number> {
@@ -116,7 +116,7 @@ export const journalStore = {
     await orm.update(restores).set({ journalEnvelope: null, journalKeyId: null }).where(eq(restores.id, restoreId));
   },
 
-  /** The pages, which are sealed under the key in the envelope of their restore. */
+  /** Moves the pages, which are sealed with the key in their restore's envelope. */
   async moveTo({ orm }: Transaction, restoreId: string, organizationId: string): Promise<void> {
     await orm.update(restoreJournal).set({ organizationId }).where(eq(restoreJournal.restoreId, restoreId));
   },

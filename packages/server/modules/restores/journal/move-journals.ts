@@ -5,8 +5,9 @@ import type { RestoresContext } from '../context.ts';
 import { journalStore } from './journal-store.ts';
 
 /**
- * The journals of a project's restores go along when it moves, under the key of the organization that receives them, so
- * that they can still be undone. One of a restore into a project that stays goes, and one whose key was withdrawn.
+ * When a project moves, the journals of its restores move too and are rewrapped with the key of the other organization,
+ * so that they can still be undone. Journals of restores into a project that stays are removed, and those with a
+ * withdrawn key.
  */
 export async function moveJournals(
   { keys }: Pick<RestoresContext, 'keys'>,

@@ -18,7 +18,7 @@ import { journalStore, type NewPages } from './journal-store.ts';
 
 export type KeyContext = Pick<RestoresContext, 'platform' | 'keys'>;
 
-/** What sealing and opening the journal of a restore needs. Its first holder makes the key. */
+/** What is needed to seal and open the journal of a restore. The first holder makes the key. */
 export async function journalSeal(context: KeyContext, row: RestoreRow): Promise<JournalSeal> {
   const { organizationId, id: ownerId } = row;
   return context.platform.database.tenant(organizationId, async (transaction) => {
@@ -34,7 +34,7 @@ export async function journalSeal(context: KeyContext, row: RestoreRow): Promise
   });
 }
 
-/** Every page of a journal, in order, each opened when it is its turn. */
+/** Every page of a journal in order, each opened when it is needed. */
 export async function* readJournal(
   context: KeyContext,
   row: RestoreRow,
@@ -68,12 +68,12 @@ export function journalGone(): Problem {
   return new Problem('INVALID_STATE', 'The journal of this restore is gone, so it can no longer be undone.');
 }
 
-/** Gathers what became of documents until it is written down together with the checkpoint that speaks of them. */
+/** Collects the outcomes of writes until they are saved, in one transaction with the checkpoint that relies on them. */
 export class JournalWriter {
   readonly #seal: JournalSeal;
   readonly #append: (pages: NewPages) => Promise<void>;
   #pending: WriteOutcome[] = [];
-  /** Pages that were handed out and of which nobody has said that they are written; they tell of the first that are pending. */
+  /** Pages that were taken but not confirmed as written. They hold the first of the pending outcomes. */
   #unsure: { readonly sealed: readonly Uint8Array[]; readonly outcomes: number } = nothingUnsure;
 
   /** `append` adds pages to the journal, or throws. */
@@ -91,8 +91,8 @@ export class JournalWriter {
   }
 
   /**
-   * The pages to write, and what to call when they are written. Until then nothing is forgotten: the same pages come again,
-   * because an answer may have been lost rather than they.
+   * The pages to write, and a function to call once they are written. Until then the same pages are returned again:
+   * perhaps only the answer was lost.
    */
   async take(): Promise<NewPages & { written(): void }> {
     const taken = this.#pending.length;
@@ -116,7 +116,7 @@ export class JournalWriter {
     };
   }
 
-  /** Saves a version that is about to be written over; when this returns it can no longer be lost. */
+  /** Saves a version that is about to be overwritten. When this returns, it is durable. */
   async save(document: SavedDocument): Promise<void> {
     const sealed = [await sealJournalPage({ outcomes: [], saved: [document] }, this.#seal)];
     await this.#append({ sealed, unsure: 0 });
@@ -126,7 +126,7 @@ export class JournalWriter {
 const outcomesPerPage = 10_000;
 const nothingUnsure = { sealed: [], outcomes: 0 };
 
-/** Wraps the keys of the journals anew, in the transaction of the rotation. */
+/** Rewraps the keys of the journals, in the transaction of the rotation. */
 export const rewrapJournals: Rewrap = async (transaction: Transaction, organizationId, keys) => {
   const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
   const rows = await journalStore.envelopes(transaction, organizationId);
@@ -138,6 +138,6 @@ export const rewrapJournals: Rewrap = async (transaction: Transaction, organizat
       journalKeyId: keys.wrapWith.keyId,
     });
   }
-  // Journals are not counted: the answer tells of backups.
+  // The returned count is about backups, so journals are not counted.
   return 0;
 };

@@ -8,8 +8,8 @@ interface Place {
 }
 
 /**
- * What was saved last of each path, as the journal tells. Where it lies is kept; the documents, of which there may be far more
- * than memory holds, are read when they are asked for.
+ * The last saved version of each path, from the journal. Keeps only where each document lies; documents may need more
+ * memory than there is and are read on demand.
  */
 export class SavedDocuments {
   readonly #context: KeyContext;
@@ -26,19 +26,19 @@ export class SavedDocuments {
     return this.#places.has(path);
   }
 
-  /** Null where there was no document; undefined where nothing was saved. */
+  /** Null when there was no document; undefined when nothing was saved. */
   version(path: string): SavedDocument['version'] | undefined {
     return this.#places.get(path)?.version;
   }
 
-  /** The document; undefined where there was none. */
+  /** The document; undefined when there was none. */
   async bytes(path: string): Promise<Uint8Array | undefined> {
     const place = this.#places.get(path);
     if (!place?.version) return undefined;
     const { page: first } = place;
     for await (const { saved } of readJournal(this.#context, this.#row, { first, before: first + 1 }))
       return saved.findLast((one) => one.path === path)?.bytes;
-    // Nothing found is not the same as nothing saved, which would be put back as a deletion.
+    // It was saved, so it must be found. Otherwise the undo would delete the document.
     throw journalGone();
   }
 }

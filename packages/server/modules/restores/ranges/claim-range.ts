@@ -5,14 +5,17 @@ import { isAbandoned } from '../run/abandoned.ts';
 import type { ClaimedRange } from './range-meter.ts';
 import { rangeStore } from './range-store.ts';
 
-/** Which claim of a restore its ranges are written for. */
+/** The claim of a restore for which ranges are written. */
 export interface RestoreClaim {
   organizationId: string;
   restoreId: string;
   epoch: number;
 }
 
-/** From here on a range is this worker's; the holder of the restore brings the target along. Undefined when there is none to take, or the restore has ended or has another holder. */
+/**
+ * Claims a range for this worker. The holder of the restore passes the target itself. Undefined when no range is free,
+ * or when the restore has ended or has another holder.
+ */
 export async function claimRange(
   context: RestoresContext,
   { organizationId, restoreId, epoch }: RestoreClaim,
@@ -22,7 +25,7 @@ export async function claimRange(
     const isActive = targetOfHolder || (await context.organizations.active(transaction, organizationId));
     const restore = await restoreStore.findLocked(transaction, organizationId, restoreId);
     if (!isActive || restore?.status !== 'running' || restore.epoch !== epoch) return undefined;
-    // Whoever takes up the restore decides whether it goes on at all.
+    // The worker that takes over the restore decides whether it goes on.
     if (!targetOfHolder && (await isAbandoned(transaction, restore))) return undefined;
     const isStopped = restore.cancelRequestedAt !== null || restore.rangesStoppedAt !== null;
     if (isStopped || restore.checkpoint.stage !== 'puts') return undefined;

@@ -4,8 +4,9 @@ import type { Written } from '../tables.ts';
 const collectionsMax = 10_000;
 
 /**
- * Collections that something was written into. All documents of a collection lie in one stretch of the order, so another
- * writer, or a later run, can meet it again only where a border lies inside of it: those are kept by name, the others as a number.
+ * Counts collections that were written to. All documents of a collection are neighbours in path order. So another
+ * writer, or a later run, can meet a collection again only where a border lies inside it. Those collections are kept by
+ * name, the others only as a number.
  */
 export class CollectionCount {
   readonly #closed: number;
@@ -17,7 +18,7 @@ export class CollectionCount {
     this.#seen = new Set(openCollections);
   }
 
-  /** Those that were counted elsewhere. */
+  /** How many were counted by other runs. */
   get known(): number {
     return this.#known.size;
   }
@@ -33,7 +34,7 @@ export class CollectionCount {
     this.#seen.add(collection);
   }
 
-  /** Those that do not hold a border as a number, those that do by name. */
+  /** Collections without a border inside them as a number, those with one by name. */
   figures(borders: readonly (string | null)[]): Pick<Written, 'collections' | 'openCollections'> {
     const around = new Set(borders.flatMap((path) => (path === null ? [] : collectionsAround(path))));
     const openCollections = [...around].filter((collection) => this.#seen.has(collection));

@@ -2,8 +2,8 @@
 const rangesMax = 32;
 
 /**
- * Where a restore is cut into ranges: at every so many documents of those that pass by. A larger restore has larger ranges, not
- * more of them.
+ * The borders of a restore's ranges: one after every so many documents. A larger restore has larger ranges, not more of
+ * them.
  */
 export class CutPaths {
   #stride: number;
@@ -22,7 +22,7 @@ export class CutPaths {
     this.#stride *= 2;
   }
 
-  /** The first paths of all ranges but the first; none when one range would hold everything. */
+  /** The first path of each range, except the first range. None when one range would hold everything. */
   get paths(): readonly string[] {
     return this.#paths;
   }

@@ -6,8 +6,8 @@ import { rangeStore } from './range-store.ts';
 import { nothingWritten } from './written.ts';
 
 /**
- * Makes a large restore one that has ranges, before anything of it was written. One that has a journal may have been written
- * to without ranges, and goes on without them.
+ * Splits a large restore into ranges before anything is written. A restore with a journal may have been written to
+ * without ranges, and goes on without them.
  */
 export async function cutRanges(
   { platform }: RestoresContext,
@@ -21,6 +21,6 @@ export async function cutRanges(
     await rangeStore.insertAll(transaction, row, borders);
     await restoreStore.save(transaction, row, { rangesEpoch: row.epoch, ownWritten: nothingWritten });
   });
-  // The meter reads what the row is by now.
+  // Makes the meter load the current row.
   await meter.save({});
 }

@@ -3,8 +3,8 @@ type Turns = Map<string, Promise<void>>;
 const turnsOf = new WeakMap<object, Turns>();
 
 /**
- * A process writes one range of a restore at a time: it then holds no more in memory, and asks no more of the target, than for
- * a restore without ranges. Who comes meanwhile waits; what waits takes whichever range is left.
+ * A process writes one range of a restore at a time, so it needs no more memory and sends no more to the target than
+ * for a restore without ranges. Later calls wait, and then take whichever range is left.
  */
 export async function oneAtATime<Result>(
   process: object,

@@ -15,8 +15,8 @@ import { writeRange } from './write-range.ts';
 const pollMs = 200;
 
 /**
- * Writes all ranges of a restore, together with whichever workers take some of them, and returns when all are settled or when
- * the restore is cancelled. A range whose worker has died is taken again from its own checkpoint.
+ * Writes all ranges of a restore, together with other workers. Returns when all are written or the restore is
+ * cancelled. When the worker of a range dies, the range is claimed again and continues from its checkpoint.
  */
 export async function putRanges(context: RestoresContext, meter: RestoreMeter, open: OpenRestore): Promise<void> {
   await inviteOthers(context, meter);
@@ -37,7 +37,7 @@ export async function putRanges(context: RestoresContext, meter: RestoreMeter, o
   }
 }
 
-/** One job for each range; the process of the holder takes one of them at most, and waits with it. */
+/** Enqueues one job per range. The holder's own process runs at most one of them, which waits for its turn. */
 async function inviteOthers(context: RestoresContext, meter: RestoreMeter): Promise<void> {
   const { database, queue } = context.platform;
   const { row } = meter;
@@ -45,7 +45,7 @@ async function inviteOthers(context: RestoresContext, meter: RestoreMeter): Prom
   await database.tenant(organizationId, async (transaction) => {
     if (!(await rangeStore.begin(transaction, row))) throw superseded();
     const { open } = await rangeStore.state(transaction, row);
-    // Jobs of an organization that has much under way come after those of one that has little; its own ranges do not count.
+    // Jobs of an organization with much work under way come later; its own ranges do not count.
     const priority = Math.min(0, open - (await rangeStore.countOpen(transaction, organizationId)));
     for (let count = 0; count < open; count++) {
       const data = { organizationId, restoreId, epoch };
@@ -54,7 +54,7 @@ async function inviteOthers(context: RestoresContext, meter: RestoreMeter): Prom
   });
 }
 
-/** False when there is no range to take at the moment. */
+/** False when no range is free at the moment. */
 async function writeNext(context: RestoresContext, meter: RestoreMeter, open: OpenRestore): Promise<boolean> {
   const { organizationId, id: restoreId, epoch } = meter.row;
   const claimed = await claimRange(context, { organizationId, restoreId, epoch }, meter.work.target);
@@ -68,7 +68,7 @@ async function writeNext(context: RestoresContext, meter: RestoreMeter, open: Op
       await range.flush().catch(() => undefined);
       throw error;
     }
-    // Somebody took the range, or the whole restore, for a dead worker's; which of them it was shows here.
+    // Another worker took over the range or the whole restore. The flush throws if it was the restore.
     await meter.flush();
   } finally {
     meter.attend(undefined);

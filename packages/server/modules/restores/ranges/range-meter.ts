@@ -14,17 +14,17 @@ export interface ClaimedRange {
   restore: RestoreRow;
   target: ProjectRow;
   range: RangeRow;
-  /** Whoever wrote here before may have written more than it told. */
+  /** An earlier writer may have written more than it saved. */
   isContinued: boolean;
   pace: SharedPace;
 }
 
-/** Whoever writes hears every second how many share the rate; who joins them waits until they have heard of it. */
+/** Writers learn every second how many of them share the rate. A new writer waits until the others know of it. */
 const heardAfterMs = 1.5 * secondMs;
 
 type Change = Parameters<typeof rangeStore.save>[2];
 
-/** Keeps the record of one claim of a range true. Everything it writes is refused once the range, or the restore, is another's. */
+/** Saves the progress of one claim of a range. Every save fails once another worker has the range or the restore. */
 export class RangeMeter extends WriteMeter<string | null> {
   readonly #context: RestoresContext;
   readonly #claimed: ClaimedRange;
@@ -59,12 +59,12 @@ export class RangeMeter extends WriteMeter<string | null> {
     return { start: this.#range.startPath, end: this.#range.endPath };
   }
 
-  /** Aborted when another worker holds the range or the restore, or it has ended. */
+  /** Aborted when another worker has the range or the restore, or when the restore has ended. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** The ramp is as old as the writing of the ranges, and those who write share its rate. */
+  /** The ramp-up began with the first range, and all writers share its rate. */
   readonly pace = (): WritePace => ({
     elapsedMs: this.#pace.elapsedMs + performance.now() - this.#pacedAtMs,
     share: 1 / Math.max(1, this.#pace.held),
@@ -74,7 +74,7 @@ export class RangeMeter extends WriteMeter<string | null> {
     if (this.#pace.held > 1) await sleep(heardAfterMs, undefined, { signal });
   }
 
-  /** Every second: shows a sign of life and how far it is; answers with the reason when it has to stop. */
+  /** Called every second: saves a sign of life and the progress. Returns the reason when the work has to stop. */
   async look(waitingFor: string | null | undefined): Promise<Error | undefined> {
     const { reached } = this.#range;
     try {
@@ -88,7 +88,7 @@ export class RangeMeter extends WriteMeter<string | null> {
     }
   }
 
-  /** All of it is settled, or what was under way when it was stopped. */
+  /** Called when the range is written, or when it was stopped and its requests have ended. */
   async finish(): Promise<void> {
     const isComplete = !this.cancelled.aborted;
     await this.#save({ isComplete, isHeld: false, isHeard: isComplete || !this.isContinued, waitingFor: null });
@@ -101,12 +101,12 @@ export class RangeMeter extends WriteMeter<string | null> {
     return failures;
   }
 
-  /** For good: the holder of the restore ends it with this error. */
+  /** The range has failed for good; the holder ends the restore with this error. */
   async fail(error: StoredError): Promise<void> {
     if (!this.cancelled.aborted) await this.#save({ error, isHeld: false, isHeard: this.isHeard });
   }
 
-  /** Another worker may take it, from where it stands. */
+  /** Lets another worker continue the range. */
   async release(): Promise<void> {
     if (!this.#range.isHeld || this.#lost.signal.aborted) return;
     const { database } = this.#context.platform;

@@ -10,9 +10,9 @@ import { nothingWritten } from './written.ts';
 export type RangeRow = typeof restoreRanges.$inferSelect;
 type Restore = Pick<RestoreRow, 'organizationId' | 'id'>;
 
-/** How those who write a restore together share the rate of its writes. */
+/** How the writers of one restore share the write rate. */
 export interface SharedPace {
-  /** Ranges that somebody writes now. */
+  /** Ranges that are being written now. */
   held: number;
   elapsedMs: number;
 }
@@ -23,21 +23,24 @@ export interface SavedRange {
   pace: SharedPace;
 }
 
-/** How the ranges of a restore stand. */
+/** The state of all ranges of a restore. */
 export interface RangesState {
   ranges: number;
   open: number;
-  /** Held by somebody who lives. */
+  /** Held by a worker that is alive. */
   held: number;
-  /** Something may have been written there that the journal does not tell of. */
+  /** Ranges in which something may have been written that is not in the journal. */
   unheard: number;
   /** Why one of them cannot be written. */
   error: StoredError | null;
 }
 
-/** All SQL on the ranges of restores. Who compares signs of life does it in the database, whose clock is the same for all. */
+/**
+ * All SQL on the ranges of restores. Signs of life are compared in the database, whose clock is the same for all
+ * workers.
+ */
 export const rangeStore = {
-  /** Ranges with these paths as their borders, written in the transaction that makes the restore one that has ranges. */
+  /** Inserts ranges with these borders, in the transaction that splits the restore. */
   async insertAll(
     { orm }: Transaction,
     { organizationId, id: restoreId }: Restore,
@@ -54,7 +57,9 @@ export const rangeStore = {
     await orm.insert(restoreRanges).values(rows);
   },
 
-  /** Ranges may be claimed from now on, and the ramp of their writes begins. False when the restore is no longer this holder's. */
+  /**
+   * Allows ranges to be claimed, and starts the ramp-up of their writes. False when another worker holds the restore.
+   */
   async begin({ orm }: Transaction, row: RestoreRow): Promise<boolean> {
     const begun = await orm
       .update(restores)
@@ -64,7 +69,7 @@ export const rangeStore = {
     return begun.length > 0;
   },
 
-  /** The first range that nobody writes, from now on the caller's. The row of the restore is locked by the caller. */
+  /** Claims the first free range. The caller has locked the row of the restore. */
   async claim({ orm }: Transaction, restore: Restore): Promise<{ range: RangeRow; isContinued: boolean } | undefined> {
     const isFree = sql`not ${restoreRanges.isComplete} and ${restoreRanges.error} is null and not ${isAlive}`;
     const [next] = await orm
@@ -83,8 +88,8 @@ export const rangeStore = {
   },
 
   /**
-   * Writes the change and the journal pages it speaks of, with a sign of life. Undefined when the restore has ended or has
-   * another holder, or when another worker has claimed the range since.
+   * Saves the change with its journal pages and a sign of life. Undefined when the restore has ended or has another
+   * holder, or when another worker has claimed the range.
    */
   async save(
     transaction: Transaction,
@@ -105,7 +110,7 @@ export const rangeStore = {
     return { restore: locked, range: saved, pace: await rangeStore.pace(transaction, restore) };
   },
 
-  /** Gives a range back, whoever holds the restore by now. */
+  /** Releases a range, whoever holds the restore now. */
   async release({ orm }: Transaction, range: RangeRow, isHeard: boolean): Promise<void> {
     await orm.update(restoreRanges).set({ isHeld: false, isHeard }).where(is(range));
   },
@@ -152,7 +157,7 @@ export const rangeStore = {
     return Number(row?.open);
   },
 
-  /** A resumed restore tries what failed once more, and counts it anew. */
+  /** A resumed restore tries again what failed, and counts it from zero. */
   async forgetFailures({ orm }: Transaction, restore: Restore): Promise<void> {
     const written = sql`${restoreRanges.written} || '{"failed": 0, "errorSample": []}'::jsonb`;
     await orm.update(restoreRanges).set({ written, error: null, failures: 0, waitingFor: null }).where(of(restore));
@@ -162,7 +167,7 @@ export const rangeStore = {
     await orm.delete(restoreRanges).where(of(restore));
   },
 
-  /** They go where the restores of the project's backups go, before those do. */
+  /** Moves the ranges of a project's restores; called before the restores themselves move. */
   async moveTo(
     { orm }: Transaction,
     { id: projectId, organizationId }: { id: string; organizationId: string },
@@ -183,7 +188,7 @@ function of({ organizationId, id }: Restore) {
   return and(eq(restoreRanges.organizationId, organizationId), eq(restoreRanges.restoreId, id));
 }
 
-/** The range, as long as nobody has claimed it since. */
+/** Matches the range as long as nobody has claimed it since. */
 function is({ organizationId, restoreId, range, epoch }: RangeRow) {
   return and(of({ organizationId, id: restoreId }), eq(restoreRanges.range, range), eq(restoreRanges.epoch, epoch));
 }

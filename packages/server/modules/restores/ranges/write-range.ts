@@ -4,7 +4,7 @@ import { journalSeal } from '../journal/restore-journal.ts';
 import { type OpenRestore, putOptions } from '../run/put-options.ts';
 import type { RangeMeter } from './range-meter.ts';
 
-/** Puts the documents of one range, from where its last checkpoint stands. Nothing is deleted. */
+/** Writes the documents of one range from its last checkpoint. Nothing is deleted. */
 export async function writeRange(context: RestoresContext, meter: RangeMeter, open: OpenRestore): Promise<void> {
   const signal = AbortSignal.any([open.signal, meter.lost]);
   try {

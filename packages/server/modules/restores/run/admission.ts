@@ -4,7 +4,7 @@ import { admissionOf, admit, type JobKind, type JobRecord, jobKey } from '../../
 import { runRestoreJob } from '../jobs.ts';
 import { restoreTurns } from '../restore-store.ts';
 
-/** Lets waiting restores in: one at a time per target project. */
+/** Admits waiting restores: one at a time per target project. */
 export async function admitRestores(platform: Pick<Platform, 'clock' | 'database' | 'queue'>): Promise<number> {
   return admit(platform, restoreKind(platform.queue));
 }

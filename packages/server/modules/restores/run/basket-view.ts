@@ -57,8 +57,8 @@ class BasketView extends View {
 }
 
 /**
- * Reads every picked document where it was picked, as a document of the target: an imported backup may be of another database
- * than the one beside it. DOCUMENT_NOT_FOUND names those that are not there.
+ * Reads every picked document from its backup or moment, as a document of the target: backups may be of different
+ * databases. DOCUMENT_NOT_FOUND names the missing ones.
  */
 export async function basketView(
   context: RestoresContext,

@@ -3,7 +3,10 @@ import { secondMs } from '../../../platform/durations.ts';
 
 const graceMs = 10 * secondMs;
 
-/** A cancelled restore stops by itself between two requests; where it only waits for something, it need not wait on. */
+/**
+ * A cancelled restore stops by itself between two requests. If it only waits for something, this ends the wait after
+ * some seconds.
+ */
 export function hardStop(cancel: AbortSignal): AbortSignal {
   const stop = new AbortController();
   const begin = () =>

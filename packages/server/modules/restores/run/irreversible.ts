@@ -1,7 +1,9 @@
 import type { RestoreRow } from '../restore-store.ts';
 import type { Irreversible } from '../tables.ts';
 
-/** What an undo of the restore would leave as it is. Said before, by a dry run, and afterwards, of what was done. */
+/**
+ * What an undo of the restore could not take back. Reported before, by a dry run, and afterwards, for what was done.
+ */
 export function irreversibleReasons(
   { safetyBackup, undoOf }: Pick<RestoreRow, 'safetyBackup' | 'undoOf'>,
   { overwritten, accounts }: { overwritten: number; accounts: number },
@@ -19,7 +21,7 @@ export function irreversibleReasons(
   return reasons.filter(({ count }) => count > 0);
 }
 
-/** The same of what a restore has done so far, whether it ends well or not: accounts are written for good all the same. */
+/** The same for what a restore has done so far, whether it ends well or not: written accounts cannot be taken back. */
 export function irreversibleSoFar(row: RestoreRow): Irreversible[] {
   if (row.dryRun) return [];
   const { imported, unheard } = row.checkpoint.users ?? { imported: 0 };

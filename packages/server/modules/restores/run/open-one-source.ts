@@ -14,7 +14,7 @@ export async function openBackup(
   return { view, readers, scope: view.body?.scope ?? wholeDatabase, readFrom, close };
 }
 
-/** A project's past at an instant; refused with both neighbours where nothing reaches it. */
+/** A project's state at an instant. When it cannot be reached, the error names the nearest instants that can. */
 export async function openMoment(
   context: RestoresContext,
   row: Pick<RestoreRow, 'organizationId' | 'projectId'>,

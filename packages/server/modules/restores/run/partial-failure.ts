@@ -3,7 +3,7 @@ import { Problem } from '../../../platform/problem.ts';
 import { type StoredError, toJobError } from '../../job-error.ts';
 import type { DocumentFailure } from '../tables.ts';
 
-/** What documents are refused with, most telling first, and what that means for the restore. */
+/** Error codes of single documents, the most telling first, and what they mean for the restore. */
 const meanings: readonly (readonly [codes: readonly string[], code: JobErrorCode])[] = [
   [['PERMISSION_DENIED'], 'RESTORE_PERMISSION_DENIED'],
   [['RESOURCE_EXHAUSTED'], 'RESTORE_QUOTA_EXCEEDED'],
@@ -17,7 +17,7 @@ const waitForOthers =
 const lookAtEach =
   'Look at the errors of the single documents, mend their causes or leave those documents out, then resume the restore.';
 
-/** The code of what failed most tellingly; the rest of the documents were written and stay. */
+/** The error of a restore in which some documents failed; the others were written and stay. */
 export function partialFailure(count: number, sample: readonly DocumentFailure[]): StoredError {
   const found = new Set(sample.map(({ code }) => code));
   const areAccounts = sample.length > 0 && sample.every(({ code }) => code === 'AUTH_USER');

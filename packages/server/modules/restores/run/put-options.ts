@@ -6,7 +6,7 @@ import type { RestoreRow } from '../restore-store.ts';
 export interface OpenRestore {
   firestore: ConnectedFirestore;
   view: View;
-  /** What the target held before; absent when nothing is saved. */
+  /** The target's state before the restore; absent when no safety backup is made. */
   before: View | undefined;
   signal: AbortSignal;
 }
@@ -18,7 +18,7 @@ interface What {
   after?: string | null | undefined;
 }
 
-/** What the puts and the deletes of a restore have in common, whoever writes them. */
+/** Options that all puts and deletes of a restore share. */
 export function putOptions({ firestore, view, before, signal }: OpenRestore, { row, target, scope, after }: What) {
   return {
     view,

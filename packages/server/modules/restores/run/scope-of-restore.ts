@@ -5,7 +5,9 @@ import type { RestoreRow } from '../restore-store.ts';
 
 type Asked = Pick<RestoreRow, 'collections' | 'documentPaths' | 'deleteExtra'> & { includeSubcollections?: boolean };
 
-/** What a restore touches: what was asked, within what the backup covers. VALIDATION_ERROR when more was asked. */
+/**
+ * The scope of a restore: what was requested, within what the backup covers. VALIDATION_ERROR when more was requested.
+ */
 export function askedScope(covered: Scope, asked: Asked): Scope {
   try {
     return restoreScope(covered, {

@@ -1,6 +1,6 @@
 import { type GuardedBatch, type RecordLocation, readRecordAt, recordKind } from '@holdfast/engine';
 
-/** The same stream without its first records, which an earlier run settled. */
+/** Skips the first records, which an earlier run has settled. */
 export async function* skipRecords(batches: AsyncIterable<GuardedBatch>, count: number): AsyncGenerator<GuardedBatch> {
   let left = count;
   for await (const batch of batches) {

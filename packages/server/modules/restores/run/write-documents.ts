@@ -25,7 +25,7 @@ export interface WriteWork extends OpenRestore {
   scope: Scope;
 }
 
-/** Writes what is to be restored: first what failed in an earlier run, then the puts, then the deletes. */
+/** Writes the documents of a restore: first those that failed in an earlier run, then the puts, then the deletes. */
 export async function writeDocuments(work: WriteWork): Promise<void> {
   const { meter } = work;
   const { retryBefore, ...checkpoint } = meter.row.checkpoint;
@@ -39,10 +39,10 @@ export async function writeDocuments(work: WriteWork): Promise<void> {
     await remove(work, work.scope, reached, checkpoint.stage === 'deletes');
 }
 
-/** Every put of every range is settled before the first delete. */
+/** All puts of all ranges are done before the first delete. */
 async function putInRanges({ context, meter, ...open }: WriteWork, from: Checkpoint, next: Checkpoint): Promise<void> {
   if (meter.cancelled.aborted) return;
-  // What failed before was tried again by now.
+  // Failed documents of earlier runs were tried again above.
   await meter.reach(from);
   await putRanges(context, meter, open);
   if (!meter.cancelled.aborted) await meter.reach(next);
@@ -83,12 +83,12 @@ export async function liveNames({ source }: ConnectedFirestore, beganAt: string 
   return { source, readTime, began: instantToParts(beganAt ?? readTime) };
 }
 
-/** What somebody changed is not deleted; what is gone already needs no delete. */
+/** A changed document is not deleted; a missing one needs no delete. */
 async function leaveChanged({ found }: Mismatch): Promise<'conflict' | 'skip'> {
   return found === null ? 'skip' : 'conflict';
 }
 
-/** Exactly the documents that failed and have not been settled since, with the kind of their record. */
+/** The documents that failed and were not settled since, with the kind of their record. */
 export async function failedDocuments(context: RestoresContext, row: RestoreRow): Promise<Map<string, number>> {
   const failed = new Map<string, number>();
   for await (const page of readJournal(context, row))
@@ -131,12 +131,12 @@ function common(work: WriteWork, scope: Scope, { after }: Pick<Checkpoint, 'afte
 }
 
 export interface UndoWork extends Omit<WriteWork, 'view' | 'scope' | 'before'> {
-  /** The restore that is taken back, and what its target held before it. */
+  /** The restore that is undone, and what its target held before it. */
   undone: RestoreRow;
   former: View | undefined;
 }
 
-/** Takes back what another restore did, from its journal; what failed in an earlier run first. */
+/** Undoes a restore from its journal; documents that failed in an earlier run come first. */
 export async function undoDocuments(work: UndoWork): Promise<void> {
   const { meter } = work;
   const { retryBefore, ...checkpoint } = meter.row.checkpoint;
@@ -182,7 +182,7 @@ async function undoStage(work: UndoWork, { only, skip = 0, during, next }: UndoS
   await meter.settle(next, result);
 }
 
-/** What somebody changed since stays, unless the undo is forced; then it is saved first. */
+/** Documents that somebody changed since stay, unless the undo is forced; then they are saved first. */
 async function undoMismatch(meter: RestoreMeter, mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'> {
   if (!meter.row.force) return 'conflict';
   if (mismatch.found === null && mismatch.kind === recordKind.delete) return 'skip';
