@@ -63,7 +63,7 @@ import {
   pitrOfProjects,
   pitrStore,
   purgeLogsHook,
-  requireOtherBases,
+  requireNotOnlyBase,
   rewrapLogs,
   storageContents,
   withLogs,
@@ -205,7 +205,7 @@ export function composeModules(platform: Platform): Composition {
       const bases = backup && (await basesRead(pitrContext, transaction, organizationId, backup.projectId));
       return [...readers, ...(bases?.get(backupId) ?? []).map((id) => ({ type: 'restore', id }))];
     },
-    requireOtherBases: (transaction, project, ids) => requireOtherBases(pitrContext, transaction, project, ids),
+    requireNotOnlyBase: (transaction, project, ids) => requireNotOnlyBase(pitrContext, transaction, project, ids),
     captured: (row, signal) => capturedState(pitrContext, row, signal),
     capturedSince: (row, chain, signal) => capturedSince(pitrContext, row, chain, signal),
     capturedDatabase: (row) => capturedDatabase(pitrContext, row),

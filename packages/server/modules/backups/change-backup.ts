@@ -67,7 +67,7 @@ export async function requireDeletable(
 ): Promise<Removable[]> {
   const going = await requireRemovable(context, transaction, row);
   const ids = going.map(({ row: { id } }) => id);
-  await context.requireOtherBases(transaction, row, ids);
+  await context.requireNotOnlyBase(transaction, row, ids);
   return going;
 }
 

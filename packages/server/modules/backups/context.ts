@@ -107,7 +107,7 @@ export interface BackupsContext {
    * Throws when these backups are the only ones from which captured time can be reached. Asked before people delete
    * backups, not by retention.
    */
-  requireOtherBases(
+  requireNotOnlyBase(
     transaction: Transaction,
     project: { organizationId: string; projectId: string },
     backupIds: readonly string[],

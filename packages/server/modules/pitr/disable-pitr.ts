@@ -8,11 +8,11 @@ import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { PitrContext } from './context.ts';
 import { coverageOfLog } from './coverage.ts';
 import { removeLogJob } from './jobs.ts';
-import { pitrSwitched, type ToldPitr } from './pitr-events.ts';
+import { type PitrInEvent, pitrSwitched } from './pitr-events.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
 import { noPitr, presentSummary } from './present-pitr.ts';
 
-/** Capture ends within seconds; what was captured stays for its days unless it is to go. */
+/** Switches capture off within seconds. What was captured stays for its days, unless it is deleted with `deleteLog`. */
 export async function disablePitr(
   context: PitrContext,
   caller: Caller,
@@ -40,7 +40,7 @@ export async function disablePitr(
   });
 }
 
-/** A restore that is taken up again half-way needs the log once more. */
+/** A restore that is resumed needs the log again. */
 async function requireUnread(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
   const moments = await context.momentsRead(transaction, row.organizationId, row.projectId);
   if (moments.length === 0) return;
@@ -50,13 +50,13 @@ async function requireUnread(context: PitrContext, transaction: Transaction, row
   });
 }
 
-/** Whoever captures now writes down what was heard and ends; nobody begins. */
+/** The capturing process writes what it heard and ends, and no other process starts. */
 async function stopCapture(
   context: PitrContext,
   transaction: Transaction,
   project: ProjectRow,
   row: LogRow,
-  told: ToldPitr,
+  told: PitrInEvent,
 ): Promise<void> {
   const { clock, outbox } = context.backups.platform;
   await pitrStore.update(transaction, row.organizationId, row.projectId, {
@@ -67,7 +67,7 @@ async function stopCapture(
   await outbox.emit(transaction, pitrSwitched('pitr.disabled', project, told));
 }
 
-/** The rows go with the call, the objects as a job, the bases when their days are over. */
+/** Removes the rows at once and the objects as a job; the bases expire when their days are over. */
 export async function deleteLogOf(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
   const { organizationId, projectId, storageDestinationId, logId, retentionDays } = row;
   const { queue, clock } = context.backups.platform;
@@ -78,7 +78,10 @@ export async function deleteLogOf(context: PitrContext, transaction: Transaction
   await removeOriginals(context, transaction, row, []);
 }
 
-/** What was taken from other logs goes with the log that took it: a rescan would find it again in the originals. */
+/**
+ * Removes the logs from which time was taken, together with the log that took it: a rescan would find that time again
+ * in them.
+ */
 export async function removeOriginals(
   { backups: { platform } }: PitrContext,
   transaction: Transaction,
@@ -92,7 +95,7 @@ export async function removeOriginals(
   }
 }
 
-/** Of a project that is deleted, or that moves to another organization: the log is sealed for this one alone. */
+/** For a project that is deleted or moves to another organization: the log is sealed for this organization alone. */
 export async function endPitrOf(context: PitrContext, transaction: Transaction, project: ProjectRow): Promise<void> {
   const row = await pitrStore.lock(transaction, project.organizationId, project.id);
   if (!row) return;

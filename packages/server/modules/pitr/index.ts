@@ -21,10 +21,10 @@ export { endPitrOf } from './disable-pitr.ts';
 export { pitrJobs } from './jobs.ts';
 export { rewrapLogs } from './keys.ts';
 export { measuredLogs, type ReachedLog } from './measured-logs.ts';
+export { basesNeeded, requireNotOnlyBase } from './past/bases-needed.ts';
 export { basesRead } from './past/bases-read.ts';
 export { capturedDatabase, capturedMark, capturedSince, capturedState } from './past/captured-state.ts';
 export { momentsOf } from './past/moments.ts';
-export { basesNeeded, requireOtherBases } from './past/only-bases.ts';
 export { pitrStore } from './pitr-store.ts';
 export { withLogs } from './storage/log-tasks.ts';
 export { purgeLogsHook } from './storage/purge-logs.ts';
@@ -36,7 +36,7 @@ export function createPitrModule(context: PitrContext): Module {
   const aside = <Data extends object>(job: JobDefinition<Data>, places: number, handler: JobHandler<Data>) =>
     worker(job, places, sideWork(context.backups.platform.log, handler));
   return {
-    handlers: pitrHandlers(context, () => leases.lookNow()),
+    handlers: pitrHandlers(context, () => leases.checkNow()),
     workers: [
       aside(removeLogJob, 2, (job) => removeLog(context, job)),
       aside(purgeLogsJob, 2, (job) => purgeLogs(context, job)),
@@ -60,7 +60,7 @@ export function createPitrModule(context: PitrContext): Module {
   };
 }
 
-/** What projects show of it. */
+/** What projects show about point-in-time recovery. */
 export async function pitrOfProjects(
   transaction: Transaction,
   organizationId: string,

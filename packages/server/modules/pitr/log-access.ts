@@ -12,12 +12,12 @@ export interface OpenedLog {
   readonly reader: LogReader;
   /** As it was when it was opened. */
   readonly destination: DestinationRow;
-  /** How an object is put into it now. */
+  /** The options for putting an object now. */
   put(): PutOptions;
   close(): Promise<void>;
 }
 
-/** The log of a project in its destination, with its key. */
+/** Opens the log of a project with its key. */
 export async function openLog(
   context: PitrContext,
   row: LogRow,
@@ -41,7 +41,7 @@ export async function openLog(
   };
 }
 
-/** The same for who reads old moments from it: from where it lies now, and nothing is removed from there meanwhile. */
+/** The same for reading old moments. Opens the log where it lies now, and keeps it from being removed there. */
 export async function openLogToRead(
   context: PitrContext,
   row: LogRow,
@@ -62,17 +62,17 @@ export async function openLogToRead(
   }
 }
 
-/** How the reading of a log in one destination is called: a migration takes it away from there alone. */
+/** The name of the lock for reading a log in one destination: a migration waits for that alone. */
 export function logLockName(logId: string, destinationId: string): string {
   return `${logId} in ${destinationId}`;
 }
 
-/** How the removal of a log from one destination is called: a migration into it waits until it is over. */
+/** The name of the lock for removing a log from one destination: a migration into it waits. */
 export function logRemovalLockName(logId: string, destinationId: string): string {
   return `removal of ${logLockName(logId, destinationId)}`;
 }
 
-/** The same for a store that somebody has opened. */
+/** A reader of the log in a store that is already open. */
 export async function readerOf(context: PitrContext, row: LogRow, store: BlobStore): Promise<LogReader> {
   const { keys, platform } = context.backups;
   const { ring } = await platform.database.tenant(row.organizationId, (transaction) =>
@@ -85,8 +85,11 @@ async function sealOf(row: Pick<LogRow, 'logId' | 'database' | 'envelope'>, ring
   return { ownerId: row.logId, dataKey: await ring.unwrap(row.logId, row.envelope), database: row.database };
 }
 
-/** Whether it would be opened as it was: another bucket, other credentials and another lock count for what is written next. */
-export function opensAsBefore(before: DestinationRow, now: DestinationRow | undefined): boolean {
+/**
+ * Whether the destination still has the settings with which it was opened: bucket, credentials and lock count for what
+ * is written next.
+ */
+export function hasSameSettings(before: DestinationRow, now: DestinationRow | undefined): boolean {
   const settings = ({ bucket, region, endpoint, forcePathStyle, credentials, objectLock }: DestinationRow) => [
     [bucket, region, endpoint, forcePathStyle],
     [credentials, objectLock],

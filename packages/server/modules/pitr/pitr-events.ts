@@ -3,14 +3,18 @@ import type { OutboxEvent } from '../../platform/outbox.ts';
 import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
 import type { UntoldChanges } from './tables.ts';
 
-export interface ToldPitr {
+export interface PitrInEvent {
   enabled: boolean;
   status: string;
   coveredFrom: string | null;
   coveredTo: string | null;
 }
 
-export function pitrSwitched(type: 'pitr.enabled' | 'pitr.disabled', project: ProjectRow, pitr: ToldPitr): OutboxEvent {
+export function pitrSwitched(
+  type: 'pitr.enabled' | 'pitr.disabled',
+  project: ProjectRow,
+  pitr: PitrInEvent,
+): OutboxEvent {
   const { enabled, status, coveredFrom, coveredTo } = pitr;
   const told = { enabled, status, coveredFrom, coveredTo };
   return {
@@ -38,18 +42,18 @@ export function changesCaptured(project: ProjectRow, untold: UntoldChanges): Out
   };
 }
 
-/** The database's instants have nine digits; what people and events see has three. */
+/** Instants of the database have nine fractional digits; people and events see three. */
 export function toMilliseconds(instant: string): string {
   return new Date(instant).toISOString();
 }
 
-/** The first such time that is not before the instant: where one can go from it, one can go from what is shown. */
+/** The first millisecond that is not before the instant, so that the shown time can be reached. */
 export function toMillisecondsUp(instant: string): string {
   const isExact = /^0*Z$/.test(instant.slice(23));
   return new Date(Date.parse(instant) + (isExact ? 0 : 1)).toISOString();
 }
 
-/** With all its digits where it has some behind the milliseconds: cut off, it would lie before the last commit. */
+/** With all digits if it has more than milliseconds: a shortened time would be before the last commit. */
 export function toExact(instant: string): string {
   const rounded = toMilliseconds(instant);
   return instantFromDate(new Date(rounded)) === instant ? rounded : instant;

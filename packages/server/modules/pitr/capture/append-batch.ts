@@ -5,17 +5,17 @@ import { Superseded } from '../../jobs/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
-import { opensAsBefore } from '../log-access.ts';
+import { hasSameSettings } from '../log-access.ts';
 import { changesCaptured } from '../pitr-events.ts';
 import { type Lease, type LogRow, type NewLog, pitrStore } from '../pitr-store.ts';
 import type { UntoldChanges } from '../tables.ts';
-import { tellMassDeletion } from '../upkeep/mass-deletion.ts';
+import { reportMassDeletion } from '../upkeep/mass-deletion.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
 
-/** An event at most this often for one project. */
+/** At most one event in this time per project. */
 const eventEveryMs = minuteMs;
 const collectionsToldMax = 100;
-/** After a gap the log is compared with the database soon. */
+/** After a gap, the log is compared with the database within this time. */
 const reconcileAfterGapMs = 5 * minuteMs;
 
 export interface Appender {
@@ -26,7 +26,10 @@ export interface Appender {
   readonly destination: DestinationRow;
 }
 
-/** One transaction: the segment in the catalogue, the covered time, the event. Refused when the lease has a newer epoch. */
+/**
+ * Records a batch in one transaction: the segment, the covered time, the event. Refused when the lease has a newer
+ * epoch.
+ */
 export async function appendBatch(
   context: PitrContext,
   { organizationId, lease, project, destination }: Appender,
@@ -37,12 +40,12 @@ export async function appendBatch(
   const { database, clock, outbox } = context.backups.platform;
   await database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.lockLease(transaction, organizationId, lease);
-    // Nothing runs, and nothing is billed to the source, for an organization that is deleted.
+    // For a deleted organization nothing runs, and no reads are billed.
     if (!(await context.backups.organizations.active(transaction, organizationId)))
       throw new NothingToCapture('the organization is deleted');
     if (!row || row.coveredThrough !== batch.coveredFrom)
       throw new Superseded('another worker captures this project now');
-    if (!opensAsBefore(destination, await storageStore.find(transaction, organizationId, destination.id)))
+    if (!hasSameSettings(destination, await storageStore.find(transaction, organizationId, destination.id)))
       throw new Superseded('the destination has changed; the log is opened anew');
     const now = clock.now();
     if (segment) await pitrStore.insertSegment(transaction, row, segment, now);
@@ -60,14 +63,14 @@ export async function appendBatch(
       ...(batch.gap && !batch.gap.isQuiet && !batch.gap.isBrief
         ? { reconcileDueAt: soonest(row.reconcileDueAt, now.getTime() + reconcileAfterGapMs) }
         : {}),
-      // A scan makes up for streams that do not hold; only what is listened to shows that they do.
+      // A scan replaces streams that break. Only a batch that was listened to shows that they work again.
       ...(batch.isScanned ? {} : { error: null, failures: 0 }),
       updatedAt: now,
     };
     const updated = await pitrStore.update(transaction, organizationId, row.projectId, change);
     if (row.failures > 0 && !batch.isScanned) await noteWorking(context, transaction, organizationId, row.projectId);
     if (segment && segment.deletes > 0)
-      await tellMassDeletion(context, transaction, updated as LogRow, project, segment);
+      await reportMassDeletion(context, transaction, updated as LogRow, project, segment);
   });
 }
 

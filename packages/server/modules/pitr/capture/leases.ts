@@ -12,24 +12,24 @@ import { leaseStore } from './lease-store.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
 
 const tickMs = 3_000;
-/** New captures begun per tick: each asks its database for counts first. */
+/** New captures started per tick, because each asks its database for counts first. */
 const claimedAtOnce = 100;
-/** Captures handed to other processes per tick: each of them resumes elsewhere within seconds. */
+/** Captures handed over to other processes per tick; each resumes there within seconds. */
 const handedOverAtOnce = 10;
 const retrySecondsMax = 300;
 const lookAgainSeconds = 60;
 /** Failures in a row after which people are told. */
 const failuresTold = 3;
 
-/** For what was heard to be written down before a capture ends. */
+/** How long a capture may take to write what it heard before it ends. */
 const endingMs = 5 * secondMs;
 
-/** This process ends a capture that is its own. */
+/** This process ends its own capture. */
 class Ending extends Superseded {}
 
 interface Running {
   readonly epoch: number;
-  /** Asks for the end: what was heard is written down first. */
+  /** Asks for the end; what was heard is written first. */
   readonly ending: AbortController;
   /** At once. */
   readonly stop: AbortController;
@@ -37,8 +37,9 @@ interface Running {
 }
 
 /**
- * The captures of this process. A lease per project says who captures it: kept by a heartbeat, taken over when the heart
- * has stopped, let go on shutdown. Whoever holds an older epoch can no longer append.
+ * The captures of this process. One lease per project says who captures it. The holder renews it with a heartbeat and
+ * releases it on shutdown; when the heartbeat stops, another process takes over. A holder of an older epoch can no
+ * longer append.
  */
 export class CaptureLeases {
   readonly #context: PitrContext;
@@ -56,8 +57,8 @@ export class CaptureLeases {
     this.#loop = this.#run();
   }
 
-  /** Somebody has just switched it on or off here: nobody waits for the next look. */
-  lookNow(): void {
+  /** Capture was just switched on or off here, so do not wait for the next tick. */
+  checkNow(): void {
     this.#asleep.abort();
   }
 
@@ -103,7 +104,7 @@ export class CaptureLeases {
     for (const { organizationId, projectId, epoch } of claimed) this.#begin(organizationId, projectId, epoch);
   }
 
-  /** A lease that is kept while nobody captures would stand in everybody's way. */
+  /** Releases leases without a capture: they would block every process. */
   async #dropIdle(held: ReadonlyMap<string, { epoch: number }>): Promise<void> {
     const idle = [...held].filter(([projectId]) => !this.#running.has(projectId));
     for (const [projectId, { epoch }] of idle)
@@ -112,7 +113,7 @@ export class CaptureLeases {
       );
   }
 
-  /** One more than the share is not worth a move. */
+  /** A surplus of one is not worth a move. */
   #handOver(share: number): void {
     const active = [...this.#running.values()].filter(
       ({ ending, stop }) => !ending.signal.aborted && !stop.signal.aborted,
@@ -125,7 +126,7 @@ export class CaptureLeases {
   #begin(organizationId: string, projectId: string, epoch: number): void {
     this.#running.get(projectId)?.stop.abort(new Superseded('a newer epoch began'));
     const [ending, stop] = [new AbortController(), new AbortController()];
-    // By its own token: a log that was deleted and begun anew counts its epochs from the start.
+    // Compares the controller, not the epoch: the epochs of a new log start again from the beginning.
     const signals = { ending: ending.signal, signal: stop.signal };
     const done = this.#capture(organizationId, projectId, epoch, signals).finally(() => {
       if (this.#running.get(projectId)?.stop === stop) this.#running.delete(projectId);
@@ -154,14 +155,14 @@ export class CaptureLeases {
     );
   }
 
-  /** What failed is tried again, here or elsewhere, with growing pauses; the record says why it stands still. */
+  /** A failed capture is tried again, here or in another process, with growing pauses. The record says why it waits. */
   async #letGo(organizationId: string, projectId: string, epoch: number, error: unknown): Promise<void> {
     const { log, database } = this.#context.backups.platform;
     const isOurs = error instanceof Superseded || error instanceof NothingToCapture;
     if (!isOurs) log.warn({ err: error, projectId }, 'capture stopped; it will be tried again');
     await database.system(async (transaction) => {
       const row = await pitrStore.find(transaction, organizationId, projectId);
-      // What is no failure does not make up for one either: only a captured batch does.
+      // Only a captured batch resets the count of failures.
       const failures = (row?.failures ?? 0) + (isOurs ? 0 : 1);
       await leaseStore.letGo(transaction, this.#holder, projectId, epoch, {
         error: isOurs ? (row?.error ?? null) : toJobError(error),
@@ -173,7 +174,7 @@ export class CaptureLeases {
     });
   }
 
-  /** The project says so too, as after a backup that could not read. */
+  /** The project shows it too, like after a backup that could not read the source. */
   async #markBroken(
     transaction: Transaction,
     organizationId: string,
@@ -202,7 +203,7 @@ export class CaptureLeases {
   }
 }
 
-/** Whoever does not come to an end in time is stopped. */
+/** Ends a capture gently, and stops it when that takes too long. */
 function end({ ending, stop, done }: Running, why: string): void {
   if (ending.signal.aborted) return;
   const reason = new Ending(why);

@@ -4,11 +4,11 @@ import type { PitrContext } from '../context.ts';
 import { laterOf } from '../coverage.ts';
 import { type OpenedLog, openLogToRead } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
-import { joinedSegments } from './joined-segments.ts';
+import { consecutiveSegments } from './consecutive-segments.ts';
 
 export interface FoundLog {
   readonly manifest: OpenedLogManifest;
-  /** The run of segments that lies there. */
+  /** Its consecutive segments. */
   readonly segments: readonly LogSegment[];
   readonly coveredThrough: string;
   readonly storageDestinationId: string;
@@ -17,8 +17,8 @@ export interface FoundLog {
 const reason = 'Two logs were captured one after the other, and nobody captured between them.';
 
 /**
- * Of another log of the same database: the time that the known one does not reach is copied into it, sealed under its key. Two captures
- * share no moment at which both are exact, so nothing leads from one into the other.
+ * Takes time from another log of the same database that the known log does not cover: copies the segments and seals
+ * them with the known log's key. Two captures have no common exact instant, so there is a gap between them.
  */
 export async function joinLog(
   context: PitrContext,
@@ -27,7 +27,7 @@ export async function joinLog(
   signal: AbortSignal,
 ): Promise<{ joinedSegments: number } | { fault: string }> {
   const { manifest, segments, coveredThrough } = found;
-  // What was taken from it once and is older than the log by now went for its age.
+  // Time that was taken before and is older than the log now was removed because of its age.
   const isTaken = row.joined.some(({ logId }) => logId === manifest.body.logId);
   const before = isTaken ? [] : segments.filter((segment) => segment.coveredThrough < row.startedFrom);
   const behind = segments.filter((segment) => segment.coveredFrom > row.coveredThrough);
@@ -85,17 +85,17 @@ async function catalogue(
   return platform.database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.lock(transaction, organizationId, projectId);
     const isSame = row?.logId === logId && !row.enabled && row.storageDestinationId === seen.storageDestinationId;
-    // What was copied belongs to nobody then, and the next rescan copies it again.
+    // Then the copies are unused, and the next rescan copies again.
     if (!isSame || row.startedFrom !== seen.startedFrom || row.coveredThrough !== seen.coveredThrough) return 0;
-    const before = copies.before.length > 0 ? joinedSegments(copies.before, copies.from).segments : [];
-    const behind = joinedSegments(copies.behind, row.coveredThrough);
+    const before = copies.before.length > 0 ? consecutiveSegments(copies.before, copies.from).segments : [];
+    const behind = consecutiveSegments(copies.behind, row.coveredThrough);
     const all = [...endedBefore(before, row.startedFrom), ...behind.segments];
     await insert(transaction, row, all, platform.clock.now());
     await pitrStore.update(transaction, organizationId, projectId, {
       nextSequence: row.nextSequence + all.length,
       coveredThrough: behind.coveredThrough,
       joined: [...row.joined, ...takenTimes(manifest.body, [before, behind.segments], storageDestinationId)],
-      // The manifest says where the log begins, and what was taken from others.
+      // The manifest must be rewritten: it says where the log begins and what was taken from others.
       ...(before.length > 0 ? { startedFrom: copies.from } : {}),
       ...(all.length > 0 ? { manifestWritten: false } : {}),
       ...(behind.segments.length > 0 ? { position: null } : {}),
@@ -109,7 +109,7 @@ async function catalogue(
   });
 }
 
-/** Of which log each stretch is; what the other one had taken from a third stays that one's. */
+/** From which log each stretch was taken, also when the other log had taken it from a third one. */
 function takenTimes(
   { logId, joined = [] }: OpenedLogManifest['body'],
   runs: readonly (readonly LogSegment[])[],
@@ -137,7 +137,7 @@ async function insert(transaction: Transaction, row: LogRow, segments: readonly 
     await pitrStore.insertSegment(transaction, { ...row, nextSequence: row.nextSequence + index }, segment, now);
 }
 
-/** The last of them tells of the gap up to where the other log begins. */
+/** Adds the gap up to the beginning of the known log to the last segment. */
 function endedBefore(segments: readonly LogSegment[], through: string): LogSegment[] {
   const last = segments.findLastIndex((segment) => segment.coveredFrom < segment.coveredThrough);
   return segments.map((segment, index) => {

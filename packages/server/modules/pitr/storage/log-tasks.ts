@@ -1,20 +1,20 @@
 import type { StorageDependents, TaskResult, TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { migrateLogs } from './migrate-logs.ts';
-import { orphansOfLogs, sweepLogs } from './orphan-logs.ts';
+import { findOrphanLogs, sweepLogs } from './orphan-logs.ts';
 import { rescanLogs } from './rescan-logs.ts';
 
 type Tasks = Pick<StorageDependents, 'orphans' | 'rescan' | 'sweep' | 'migrate'>;
 
-/** Rescan, sweep and migration of a destination see to the logs in it as they see to its backups. */
+/** Makes rescan, sweep and migration of a destination handle logs as well as backups. */
 export function withLogs(context: PitrContext, tasks: Tasks): Tasks {
   const both = (ofBackups: (run: TaskRun) => Promise<TaskResult>, ofLogs: typeof sweepLogs) => async (run: TaskRun) =>
     joined(await ofBackups(run), await ofLogs(context, run));
   return {
     async *orphans(organizationId, destination, store, options) {
       yield* tasks.orphans(organizationId, destination, store, options);
-      // Their names come after all others.
-      yield* orphansOfLogs(context, destination, store, options);
+      // Their keys come after those of backups.
+      yield* findOrphanLogs(context, destination, store, options);
     },
     rescan: both(tasks.rescan, rescanLogs),
     sweep: both(tasks.sweep, sweepLogs),

@@ -14,7 +14,7 @@ import type { PitrContext } from '../context.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { segmentStore } from './segment-store.ts';
 
-/** Whoever wrote it has said so in the catalogue long before, or never will. */
+/** The writer of an older object has recorded it in the catalogue long ago, or never will. */
 const youngMs = dayMs;
 const keysPerCall = 500;
 
@@ -25,10 +25,10 @@ interface FindOptions {
 }
 
 /**
- * Objects below `logs/` that no log owns: written by a worker that died or had lost its lease before the catalogue knew
- * of them, or left over from a log that was removed. In doubt an object is owned.
+ * Finds objects below `logs/` that no log owns: written by a worker that died or lost its lease before the catalogue
+ * knew of them, or left over from a removed log. In doubt an object is owned.
  */
-export async function* orphansOfLogs(
+export async function* findOrphanLogs(
   context: PitrContext,
   destination: DestinationRow,
   store: BlobStore,
@@ -67,7 +67,7 @@ async function ownerOf(
   let isTold = false;
   return (key) => {
     if (key === logManifestKey(logId) || keys.has(key)) return true;
-    if (isOvertaken(row, gaps, key)) return false;
+    if (isTimeCatalogued(row, gaps, key)) return false;
     if (!isTold) onKept?.(logId, unknownTime);
     isTold = true;
     return true;
@@ -79,10 +79,14 @@ const unknownTime =
   'holds captured time that this catalogue does not know: of another server, or from after the copy that this one came back from';
 
 /**
- * Whether the catalogue knows what happened when this segment was captured, or that it was let go. Else somebody else
- * captures this log, or this catalogue is older than its log.
+ * Whether the catalogue knows the time of this segment, or has removed it for its age. If not, somebody else captures
+ * this log, or the catalogue is older than the log.
  */
-export function isOvertaken({ startedFrom, coveredThrough }: LogRow, gaps: readonly LogGap[], key: string): boolean {
+export function isTimeCatalogued(
+  { startedFrom, coveredThrough }: LogRow,
+  gaps: readonly LogGap[],
+  key: string,
+): boolean {
   const start = logSegmentStart(key);
   if (start < instantDigits(startedFrom)) return true;
   const isInGap = gaps.some(({ from, through }) => instantDigits(from) <= start && start < instantDigits(through));
@@ -112,7 +116,7 @@ export async function sweepLogs(context: PitrContext, { destination, signal }: T
   };
   try {
     let batch: OrphanObject[] = [];
-    for await (const orphan of orphansOfLogs(context, destination, store, { signal, onKept })) {
+    for await (const orphan of findOrphanLogs(context, destination, store, { signal, onKept })) {
       result.found += 1;
       batch.push(orphan);
       if (batch.length < keysPerCall) continue;

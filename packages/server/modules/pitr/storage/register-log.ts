@@ -5,8 +5,8 @@ import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
 import { logLockName } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { consecutiveSegments } from './consecutive-segments.ts';
 import { type FoundLog, joinLog } from './join-log.ts';
-import { joinedSegments } from './joined-segments.ts';
 
 interface Place {
   readonly organizationId: string;
@@ -16,18 +16,18 @@ interface Place {
   readonly signal: AbortSignal;
 }
 
-/** What became of a log that no catalogue knew. */
+/** The result for a log that was not in the catalogue. */
 type Outcome =
   | { readonly registered: true }
   | { readonly joinedSegments: number }
   | { readonly fault: string }
-  /** Somebody removes it: nothing was found. */
+  /** It is being removed. */
   | undefined;
 
-/** Catalogues a log that nobody knows. Where its project has one already, that one takes in what it lacks. */
+/** Registers an unknown log. If its project already has one, that log takes the time that it lacks. */
 export async function registerLog(context: PitrContext, place: Place, logId: string): Promise<Outcome> {
   const { database, queue } = context.backups.platform;
-  // Whoever is told to remove it from now on waits; whoever was told before is seen below.
+  // Holds back removals that are requested from now on; earlier ones are checked below.
   const release = await database.useLocks.hold([logLockName(logId, place.destinationId)]);
   try {
     const removals = await queue.open(removeLogJob);
@@ -50,7 +50,7 @@ async function register(context: PitrContext, place: Place, logId: string): Prom
   if (!manifest) return undefined;
   const described: LogSegment[] = [];
   for await (const segment of manifest.reader.describe({ signal })) described.push(segment);
-  const { segments, coveredThrough } = joinedSegments(described, manifest.body.from);
+  const { segments, coveredThrough } = consecutiveSegments(described, manifest.body.from);
   const found = { manifest, segments, coveredThrough };
   const other = await context.backups.platform.database.tenant(organizationId, async (transaction) => {
     const { row, isNew } = await insertLog(context, transaction, place, logId, found);
@@ -71,14 +71,14 @@ async function register(context: PitrContext, place: Place, logId: string): Prom
     : { registered: true };
 }
 
-/** What will not pass by itself, as a sentence; all else goes on. */
+/** The message of a permanent error; others are thrown. */
 export function faultOf(error: unknown, signal: AbortSignal): string {
   if (isWithoutRoom(error)) return `${error.code}: ${error.message}`;
   if (!isEngineError(error) || error.retryable || signal.aborted) throw error;
   return `${error.code}: ${error.message}`;
 }
 
-/** The log of the project, which may be another one that is known already. */
+/** The log of the project, which may be a different one that is already known. */
 async function insertLog(
   context: PitrContext,
   transaction: Transaction,

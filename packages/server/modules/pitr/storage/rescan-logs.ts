@@ -13,14 +13,14 @@ import type { PitrContext } from '../context.ts';
 import { openLog } from '../log-access.ts';
 import { writeManifestOnce } from '../log-manifest.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
-import { bringHome } from './bring-home.ts';
+import { adoptSegments } from './adopt-segments.ts';
+import { copyMissingSegments } from './copy-missing-segments.ts';
 import { faultOf, registerLog } from './register-log.ts';
 import { segmentStore } from './segment-store.ts';
-import { takeUpSegments } from './take-up-segments.ts';
 
 /**
- * A log that lies here and that nobody knows is catalogued again, switched off, for the project of its database, or joined to the log
- * that this one has. Of known ones what is gone is told, and what the catalogue does not know is taken up.
+ * Registers unknown logs for the projects of their databases, switched off, or joins them to the log that the project
+ * has. For known logs it reports lost segments and adopts segments that the catalogue does not know.
  */
 export async function rescanLogs(context: PitrContext, { destination, signal }: TaskRun): Promise<TaskResult> {
   const { organizationId } = destination;
@@ -41,7 +41,7 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
       const known = await platform.database.system((transaction) => pitrStore.findByLog(transaction, logId));
       if (known) {
         if (known.organizationId === organizationId && known.storageDestinationId !== destination.id)
-          result.relinked += await linkElsewhere(context, known, store, signal).catch(tellFault(known));
+          result.relinked += await completeKnownPlace(context, known, store, signal).catch(tellFault(known));
         continue;
       }
       const outcome = await registerLog(context, place, logId);
@@ -56,7 +56,7 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
     );
     for (const row of known) {
       result.missing += await findLost(context, row, store, signal);
-      result.relinked += await takeUpSegments(context, row, store, signal).catch(tellFault(row));
+      result.relinked += await adoptSegments(context, row, store, signal).catch(tellFault(row));
     }
   } finally {
     await store.close();
@@ -64,14 +64,19 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
   return result;
 }
 
-/** Where its catalogue believes it, it is looked at anew. */
-async function linkElsewhere(context: PitrContext, row: LogRow, here: BlobStore, signal: AbortSignal): Promise<number> {
-  const brought = await bringHome(context, row, here, signal);
+/** Copies missing segments to the place that the catalogue names, then compares that place again. */
+async function completeKnownPlace(
+  context: PitrContext,
+  row: LogRow,
+  here: BlobStore,
+  signal: AbortSignal,
+): Promise<number> {
+  const brought = await copyMissingSegments(context, row, here, signal);
   if (brought === 0) return 0;
   const home = await openLog(context, row);
   try {
     await findLost(context, row, home.store, signal);
-    await takeUpSegments(context, row, home.store, signal);
+    await adoptSegments(context, row, home.store, signal);
   } finally {
     await home.close();
   }
@@ -81,8 +86,8 @@ async function linkElsewhere(context: PitrContext, row: LogRow, here: BlobStore,
 const lostReason = 'What was captured then is gone from its storage.';
 
 /**
- * Segments that the catalogue knows and that are gone become gaps until they are there again; a manifest that is gone is
- * written anew. How many segments are missing.
+ * Turns missing segments into gaps until they are back, and rewrites a missing manifest. Returns how many segments are
+ * missing.
  */
 async function findLost(context: PitrContext, row: LogRow, store: BlobStore, signal: AbortSignal): Promise<number> {
   const { database } = context.backups.platform;
@@ -113,7 +118,7 @@ async function findLost(context: PitrContext, row: LogRow, store: BlobStore, sig
 
 const sequencesOf = (segments: readonly { sequence: number }[]) => segments.map(({ sequence }) => sequence);
 
-/** Whose time was taken into another one that lies here comes behind that one, and adds nothing then. */
+/** Puts logs last whose time was already taken into another one here; they then add nothing. */
 async function originalsLast(
   store: BlobStore,
   ring: KeyRing,
@@ -122,14 +127,17 @@ async function originalsLast(
 ): Promise<string[]> {
   const taken = new Set<string>();
   for (const logId of logIds) {
-    // What cannot be opened is told when its turn comes.
+    // A manifest that cannot be opened is reported when its turn comes.
     const manifest = await openLogManifest(store, logId, ring, { signal }).catch(() => undefined);
     for (const { logId: original } of manifest?.body.joined ?? []) taken.add(original);
   }
   return [...logIds.filter((logId) => !taken.has(logId)), ...logIds.filter((logId) => taken.has(logId))];
 }
 
-/** Those with a manifest. The one that reaches furthest comes first: of several of one database the others are joined to it. */
+/**
+ * The logs with a manifest. The one that reaches furthest comes first, because the others of its database are joined to
+ * it.
+ */
 async function logsIn(store: BlobStore, signal: AbortSignal): Promise<string[]> {
   const lastStarts = new Map<string, string>();
   const whole: string[] = [];

@@ -4,10 +4,10 @@ import { openLog } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 
 /**
- * Whether time was captured behind the end of a log that its catalogue does not know, because the catalogue came back from an older day or
- * because another server went on.
+ * Whether storage holds captured time after the end of a log that the catalogue does not know, because the database was
+ * restored from an older copy or another server went on capturing.
  */
-export async function holdsLaterTime(context: PitrContext, row: LogRow, signal: AbortSignal): Promise<boolean> {
+export async function holdsUnknownLaterTime(context: PitrContext, row: LogRow, signal: AbortSignal): Promise<boolean> {
   const { logId, organizationId, startedFrom, coveredThrough } = row;
   const { known, last } = await context.backups.platform.database.tenant(organizationId, async (transaction) => ({
     known: await pitrStore.segmentKeys(transaction, logId),

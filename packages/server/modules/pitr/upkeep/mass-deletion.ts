@@ -8,18 +8,24 @@ import { coverageOfLog, lastReachable } from '../coverage.ts';
 import { type MassDeletion, massDeletion, toExact } from '../pitr-events.ts';
 import { type DeletesOfSegment, type LogRow, pitrStore } from '../pitr-store.ts';
 
-/** Fewer deletions than these are everyday life, whatever their share. */
+/** Fewer deletions than this are normal, whatever their share. */
 const deletesMin = 50;
-/** So many within the window are told even when they are a small share. */
+/** This many deletions are reported even when they are a small share. */
 const deletesAlways = 100_000;
 const windowMs = minuteMs;
-/** One accident is told once, not with every segment of it: until an hour is over, or a minute without such deletions. */
+/**
+ * One accident is reported once and not for every segment: not again until an hour is over, or a minute without such
+ * deletions.
+ */
 const quietMs = hourMs;
-/** Of the largest segment: what is less than this share of it is everyday life beside the accident. */
+/** Segments with fewer deletions than this share of the largest one are normal activity beside the accident. */
 const earnestShare = 1 / 20;
 
-/** Many documents deleted within a minute: told by event and mail, with the last instant before it that one can go back to. */
-export async function tellMassDeletion(
+/**
+ * Reports by event and mail that many documents were deleted within a minute, with the last reachable instant before
+ * it.
+ */
+export async function reportMassDeletion(
   context: PitrContext,
   transaction: Transaction,
   row: LogRow,
@@ -34,7 +40,7 @@ export async function tellMassDeletion(
   if (deletes < deletesMin || (await isToldAlready(transaction, row, now))) return;
   const coverage = await coverageOfLog(transaction, row);
   const base = coverage.bases.at(-1);
-  // A base that was made when there was little knows nothing of what came since.
+  // An old base may be smaller than what was deleted since.
   const documents = Math.max(base?.documentCount ?? 0, deletes);
   const isLarge = deletes >= deletesAlways || deletes * 100 >= documents * config.ANOMALY_SHRINK_PERCENT;
   if (!base || !isLarge) return;
@@ -55,7 +61,7 @@ export async function tellMassDeletion(
     resource: { type: 'project', id: project.id },
     details: anomaly,
   });
-  // One that nobody has dealt with yet must not hide the next.
+  // An open report must not hide the next one.
   const subject = massDeletionOf(project.id);
   await context.troubles.end(transaction, row.organizationId, ['backup.anomaly'], subject);
   await context.troubles.begin(transaction, row.organizationId, 'backup.anomaly', subject, {
@@ -67,7 +73,7 @@ export async function tellMassDeletion(
   });
 }
 
-/** Whether these deletions are still those that were told: no minute since then was without. */
+/** Whether these deletions belong to the reported ones: no minute without deletions since then. */
 async function isToldAlready(transaction: Transaction, row: LogRow, now: Date): Promise<boolean> {
   const { anomalyToldAt: toldAt, logId } = row;
   if (toldAt === null || now.getTime() - toldAt.getTime() >= quietMs) return false;
@@ -90,7 +96,7 @@ function whatToDo(projectId: string, { suggestedPointInTime }: MassDeletion): st
     : `If that was not meant, go back to that moment: holdfast pitr restore ${projectId} --at ${suggestedPointInTime}`;
 }
 
-/** Where the deletions began in earnest: a single one some seconds before is everyday life. */
+/** Where the mass deletion began; a single deletion some seconds before is normal. */
 function beginningOf(segments: readonly DeletesOfSegment[]): string {
   return inEarnest(segments)[0]!.before;
 }

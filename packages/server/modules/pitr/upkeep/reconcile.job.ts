@@ -9,7 +9,7 @@ import { requestBase } from '../enable-pitr.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
 import { openPast } from '../past/open-past.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
-import { tellMassDeletion } from './mass-deletion.ts';
+import { reportMassDeletion } from './mass-deletion.ts';
 
 type Result = Awaited<ReturnType<typeof reconcile>>;
 
@@ -21,7 +21,10 @@ interface Compared {
   readonly reads: number;
 }
 
-/** Base and log against the database at one instant: equal proves the log; what differs is repaired, recorded and shown. */
+/**
+ * Compares base and log with the database at one instant. If they are equal, the log is proved; differences are
+ * repaired, recorded and shown.
+ */
 export async function runReconciliation(
   context: PitrContext,
   job: RunningJob<{ organizationId: string; projectId: string }>,
@@ -37,7 +40,7 @@ export async function runReconciliation(
   if (!found) return;
   const { row, project } = found;
   const compared = await compare(context, row, project, job.signal).catch(async (error: unknown) => {
-    // No base reaches the end of the log: one is asked for by the upkeep, and then there is something to compare.
+    // No base reaches the end of the log. The maintenance task requests one; then there will be something to compare.
     if ((error as { code?: string }).code !== 'POINT_IN_TIME_UNAVAILABLE') throw error;
     await postpone(context, row, platform.clock.now().getTime() + againMs);
     return undefined;
@@ -84,7 +87,7 @@ async function settle(context: PitrContext, project: ProjectRow, row: LogRow, co
   const isSettled = await platform.database.tenant(organizationId, async (transaction) => {
     const current = await pitrStore.lock(transaction, organizationId, projectId);
     if (!current?.enabled || current.logId !== row.logId) return true;
-    // A backup that was made of the log meanwhile has the fault in it: the next comparison looks behind it.
+    // A backup made from the log meanwhile contains the error, so the next comparison has to start after it.
     const isOvertaken = segment && (await baseStore.mayBeOfLogAfter(transaction, organizationId, projectId, at));
     const readsUsed = current.readsUsed + reads;
     if (isOvertaken) {
@@ -105,7 +108,7 @@ async function settle(context: PitrContext, project: ProjectRow, row: LogRow, co
     if (!segment) return true;
     await warnOfDifference(transaction, segment.gap!, row);
     if (result.isTooMuch) await requestBase(context, transaction, project, current);
-    else if (segment.deletes > 0) await tellMassDeletion(context, transaction, updated!, project, segment);
+    else if (segment.deletes > 0) await reportMassDeletion(context, transaction, updated!, project, segment);
     await audit.noteSystem(transaction, organizationId, {
       action: 'pitr.difference_repaired',
       resource: { type: 'project', id: projectId },
@@ -117,12 +120,12 @@ async function settle(context: PitrContext, project: ProjectRow, row: LogRow, co
   if (result.isTooMuch) await admitBackups(platform);
 }
 
-/** Every night, and more rarely where one comparison reads more than the budget allows for a day. */
+/** Every night, and less often when one comparison reads more than the budget of a day. */
 function pauseMs(documents: number, readsPerHour: number): number {
   return Math.max(dayMs, (documents / readsPerHour) * hourMs);
 }
 
-/** What was made of the log in a time of which it knew too little says so itself. */
+/** Warns about backups that were made from the log in a time when it missed changes. */
 async function warnOfDifference(
   transaction: Parameters<typeof pitrStore.lock>[0],
   gap: { from: string; through: string },
@@ -134,7 +137,7 @@ async function warnOfDifference(
   await baseStore.warnOfLogBetween(transaction, organizationId, projectId, told);
 }
 
-/** What was missed becomes part of the log, and the time since the last proof is a gap. */
+/** Adds the missed changes to the log, and makes the time since the last proof a gap. */
 async function writeRepair(context: PitrContext, row: LogRow, { at, result }: Compared) {
   const { repair, differences, isTooMuch } = result;
   return withLog(context, row, async ({ store, seal, put }) => {
@@ -157,7 +160,7 @@ async function writeRepair(context: PitrContext, row: LogRow, { at, result }: Co
         from: laterOf(since, row.startedFrom),
         through: at,
         reason: isTooMuch ? `${found}; a new base is being made.` : `${found}; they were repaired.`,
-        // Nothing is repaired then: only a base that is made now leads on.
+        // Then nothing is repaired, and only a new base helps.
         ...(isTooMuch ? { deletionsUnknown: true as const } : {}),
       },
     });
@@ -166,7 +169,7 @@ async function writeRepair(context: PitrContext, row: LogRow, { at, result }: Co
 
 async function dropSegment(context: PitrContext, row: LogRow, key: string): Promise<void> {
   await withLog(context, row, ({ store }) => store.delete([key])).catch((error: unknown) => {
-    // Under a lock it stays until that ends; it is in no catalogue, and a sweep removes it.
+    // A locked segment stays until its lock ends. No catalogue knows it, so a sweep removes it.
     if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
   });
 }

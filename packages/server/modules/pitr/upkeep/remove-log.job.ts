@@ -14,7 +14,7 @@ const keysPerCall = 500;
 
 type Job = RunningJob<{ organizationId: string; storageDestinationId: string; logId: string }>;
 
-/** Every object of a log that nobody wants any more, in one destination. Nobody moves the log there meanwhile. */
+/** Removes every object of a deleted log in one destination. The log cannot be moved there meanwhile. */
 export async function removeLog(context: PitrContext, job: Job): Promise<void> {
   const { storageDestinationId, logId } = job.data;
   const { useLocks } = context.backups.platform.database;
@@ -22,7 +22,7 @@ export async function removeLog(context: PitrContext, job: Job): Promise<void> {
   try {
     await removeUnwanted(context, job);
   } catch (error) {
-    // The job alone knows of it, and a rescan would find the log again.
+    // Only this job knows of the removal; without it a rescan would find the log again.
     if (!job.lastAttempt || job.signal.aborted) throw error;
     context.backups.platform.log.error(
       { err: error, logId },
@@ -38,18 +38,19 @@ async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
   const { organizationId, storageDestinationId, logId } = job.data;
   const { database, log } = context.backups.platform;
   const known = await database.system((transaction) => pitrStore.findByLog(transaction, logId));
-  // An original whose time was taken in here, which another organization has found for itself.
+  // A log whose time was taken here, but which another organization has found for itself.
   if (known && known.organizationId !== organizationId) return;
   const found = await database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.findByLog(transaction, logId);
-    // A log that was moved and moved back lives here again.
+    // A log that was moved away and back lives here again.
     if (row?.storageDestinationId === storageDestinationId) return undefined;
-    // Whoever opens it from now on opens it where it lies; this job comes again until those who read here, or bring it back, are done.
+    // From now on the log is opened in its new place. This job tries again until readers, and those who copy it back,
+    // have finished here.
     if (!(await isUnused(transaction, logLockName(logId, storageDestinationId))))
       throw new Problem('RESOURCE_IN_USE', 'A moment is being read from here; the log goes afterwards.');
     const [destination] = await storageStore.many(transaction, organizationId, [storageDestinationId]);
     if (!destination) return undefined;
-    if (destination.deletedAt !== null) return tellLeft(context, transaction, job.data);
+    if (destination.deletedAt !== null) return noteLeftBehind(context, transaction, job.data);
     const movedTo = row && (await storageStore.get(transaction, row.organizationId, row.storageDestinationId));
     return { destination, movedTo };
   });
@@ -68,8 +69,8 @@ async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
   }
 }
 
-/** Its destination was removed before it could go, or before a lock had ended: nobody can remove it there. */
-async function tellLeft(
+/** The destination was removed first, so its objects can no longer be removed by anybody. */
+async function noteLeftBehind(
   { backups: { audit } }: PitrContext,
   transaction: Transaction,
   { organizationId, storageDestinationId, logId }: Job['data'],
@@ -81,7 +82,7 @@ async function tellLeft(
   });
 }
 
-/** Until then the job itself says that nobody wants the log: its manifest may be locked too, and a rescan finds it. */
+/** Until then the queued job marks the log as deleted: its manifest may be locked too, and a rescan would find it. */
 async function removeTomorrow({ backups: { platform } }: PitrContext, data: Job['data']): Promise<void> {
   const startAfter = later(platform.clock.now(), dayMs);
   const key = `${data.logId}/${data.storageDestinationId}/${startAfter.getTime()}`;
@@ -90,7 +91,7 @@ async function removeTomorrow({ backups: { platform } }: PitrContext, data: Job[
   );
 }
 
-/** What lies of a log in a destination. */
+/** The keys of a log's objects in a destination. */
 async function objectsIn(
   { backups: { stores } }: PitrContext,
   destination: DestinationRow,
@@ -109,11 +110,14 @@ async function objectsIn(
 
 interface RemoveOptions {
   readonly signal: AbortSignal;
-  /** Where the log was moved: what does not lie there stays, because this catalogue may be older than its log. */
+  /**
+   * The objects in the place to which the log was moved. Objects missing there are not removed here, because the
+   * catalogue may be older than the log.
+   */
   readonly moved?: ReadonlySet<string>;
 }
 
-/** The manifest first, so that nobody takes the rest for whole. */
+/** Removes the manifest first, so that the rest never counts as a whole log. */
 export async function removeLogObjects(
   store: BlobStore,
   logId: string,

@@ -22,17 +22,17 @@ import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
 import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
-import { holdsLaterTime } from '../storage/unknown-time.ts';
+import { holdsUnknownLaterTime } from '../storage/unknown-time.ts';
 import { retainedFrom } from './retained-from.ts';
 
 const dueAtOnce = 20;
 const segmentsAtOnce = 500;
-/** A log with fewer changes than this is followed quickly enough from its old base. */
+/** With fewer segments than this, the log is read quickly enough on top of its old base. */
 const compactSegmentsMin = 100;
-/** A base that could not be made is asked for again after this long; sooner, the first times, where a moment may have been bad. */
+/** A base that failed is requested again after this long; after transient errors sooner, for the first times. */
 const baseAgainMs = 10 * minuteMs;
 const failuresCounted = 5;
-/** What the clocks of several workers may differ by. */
+/** How much the clocks of workers may differ. */
 const clocksApartMs = minuteMs;
 
 /** Starts the nightly comparisons and compactions that are due. */
@@ -54,7 +54,7 @@ export async function startUpkeep(context: PitrContext): Promise<void> {
     });
 }
 
-/** What fails must not come first again: only so many are looked at in one go. */
+/** Failed logs must not come first again: each run handles only so many. */
 async function postponeCompaction(context: PitrContext, { organizationId, projectId }: LogKey, now: Date) {
   const compactDueAt = new Date(now.getTime() + dayMs);
   await context.backups.platform.database.tenant(organizationId, (transaction) =>
@@ -73,7 +73,7 @@ async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date)
     const base = coverage.bases.at(-1);
     if (!base || !isReachable(row.coveredThrough, coverage)) return;
     const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, row.coveredThrough);
-    // What is older than its days goes only when a base of our own covers its end.
+    // Old time can be removed only when a base of the log's own covers its end.
     const own = coverage.bases.findLast(({ trigger, isSound }) => trigger === 'pitr' && isSound);
     const place = await storageStore.find(transaction, organizationId, row.storageDestinationId);
     const isOld = !own || own.snapshotTime < retainedFrom({ ...row, retentionDays: daysOfBase(row, place) }, now);
@@ -84,8 +84,8 @@ async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date)
 }
 
 /**
- * A log is worth something only behind a base: one that failed, was deleted, or lies before a gap whose deletions nobody
- * saw is replaced by a new one.
+ * Requests a new base when the last one failed, was deleted, or lies before a gap with unknown deletions: without a
+ * base the log is useless.
  */
 export async function ensureBases(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, log } = context.backups.platform;
@@ -102,7 +102,7 @@ export async function ensureBases(context: PitrContext, signal: AbortSignal): Pr
   if (isAsked) await admitBackups(context.backups.platform);
 }
 
-/** Whether one was asked for. */
+/** Requests a base if the log needs one; returns whether it did. */
 export async function ensureBaseOf(context: PitrContext, { organizationId, projectId }: LogKey): Promise<boolean> {
   const { database, clock } = context.backups.platform;
   return database.tenant(organizationId, async (transaction) => {
@@ -122,7 +122,7 @@ export async function ensureBaseOf(context: PitrContext, { organizationId, proje
     const tried = await baseStore.newestForLog(transaction, organizationId, projectId, failuresCounted, soon);
     const [last] = tried;
     const isFresh = last && now.getTime() - triedAt(last, now).getTime() < pauseAfter(tried);
-    // One that was made a moment ago may lie in front of what is captured: then capture only has to come that far.
+    // A new base may be later than the captured time; then capture only has to reach it.
     if (
       last &&
       (isOpen(last) || (isFresh && last.status !== 'completed') || (last.snapshotTime ?? '') > row.coveredThrough)
@@ -133,12 +133,12 @@ export async function ensureBaseOf(context: PitrContext, { organizationId, proje
   });
 }
 
-/** A clock that ran ahead has left times to come: nothing waits for them. */
+/** A clock that ran ahead may have left times in the future; these are ignored. */
 function triedAt({ createdAt, completedAt }: BackupRow, now: Date): Date {
   return completedAt !== null && completedAt <= now ? completedAt : createdAt;
 }
 
-/** One that failed in a bad moment is tried again after one minute, two, four and so on. */
+/** After a transient error, a base is tried again after one minute, two, four and so on. */
 function pauseAfter(tried: readonly BackupRow[]): number {
   if (!tried[0]?.error?.retryable) return baseAgainMs;
   const others = tried.findIndex(({ status }) => status !== 'failed');
@@ -146,7 +146,7 @@ function pauseAfter(tried: readonly BackupRow[]): number {
   return Math.min(baseAgainMs, minuteMs * 2 ** (failures - 1));
 }
 
-/** Changes are captured, and nobody can go back to them: as bad as a capture that stands still. */
+/** Reports that changes are captured but cannot be reached, which is as bad as no capture. */
 async function tellMissingBase(
   { troubles }: PitrContext,
   transaction: Transaction,
@@ -161,13 +161,15 @@ async function tellMissingBase(
   });
 }
 
-/** Base and log become a full backup, so that recovery costs what the asked range costs. */
+/** Merges base and log into a full backup, so that a recovery has to read less. */
 async function requestCompaction(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
   const project = await projectStore.get(transaction, row.organizationId, row.projectId);
   await requestBase(context, transaction, project, row, 'synthetic');
 }
 
-/** What is older than its days goes, once a base covers its end: segments first, then bases nobody needs. */
+/**
+ * Removes time that is older than its days, once a base covers its end: segments first, then bases that nobody needs.
+ */
 export async function removeOldLog(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, log } = context.backups.platform;
   const keys = await database.system((transaction) => pitrStore.all(transaction));
@@ -186,7 +188,7 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   const found = await database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.find(transaction, organizationId, projectId);
     const moments = await context.momentsRead(transaction, organizationId, projectId);
-    // What a restore brings back now stays until it is done.
+    // Time that an open restore reads stays.
     if (!row || moments.length > 0 || !(await mayRemove(context, transaction, key))) return undefined;
     const place = await storageStore.find(transaction, organizationId, row.storageDestinationId);
     return { row, coverage: await coverageOfLog(transaction, row), retentionDays: daysKept(row, place) };
@@ -195,20 +197,20 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   const { row, coverage, retentionDays } = found;
   const cut = retainedFrom({ ...row, retentionDays }, clock.now());
   if (!row.enabled && row.coveredThrough < cut) return removeWhole(context, row, cut, signal);
-  // One of our own: others go when their schedules want it, and would take the time behind them along.
+  // Only a base of the log's own: others are removed by their schedules, and the time after them would be lost.
   const kept = coverage.bases.findLast(
     ({ snapshotTime, exactFrom, trigger, isSound }) =>
       isSound && exactFrom <= cut && trigger === 'pitr' && logContinuesFrom(snapshotTime, coverage.log, exactFrom),
   );
   if (!kept) return;
-  // Nothing goes before what stands in its place was opened.
+  // Nothing is removed before the base that replaces it was opened.
   const chain = await context.chains.openChainOf(organizationId, kept.id, signal);
   await chain.close();
   if (!(await removeSegments(context, row, kept.snapshotTime, signal))) return;
   const outdated = [...coverage.bases, ...coverage.others]
     .filter((base) => base.snapshotTime < kept.snapshotTime && base.trigger === 'pitr')
     .toSorted((left, right) => (left.snapshotTime < right.snapshotTime ? -1 : 1));
-  // Newest first: what builds on another goes before it.
+  // Newest first: an increment is removed before its base.
   for (const { id } of outdated.toReversed()) {
     await database.tenant(organizationId, async (transaction) => {
       if (!(await mayRemove(context, transaction, key))) return;
@@ -219,26 +221,29 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   }
 }
 
-/** What is captured under a lock is worth as much as the base that it leads on from: that one is locked for at least half as long. */
+/** Locked segments are useless without their base, so a base is renewed while at least half of its lock is left. */
 function daysOfBase({ retentionDays }: LogRow, place: DestinationRow | undefined): number {
   return place?.objectLock ? Math.min(retentionDays, place.objectLock.days / 2) : retentionDays;
 }
 
-/** What is locked longer than that can be reached until it goes; the day is for what was stored late. */
+/** Locked time stays reachable until its lock ends; one day is added for what was stored late. */
 function daysKept({ retentionDays }: LogRow, place: DestinationRow | undefined): number {
   return place?.objectLock ? Math.max(retentionDays, place.objectLock.days + 1) : retentionDays;
 }
 
-/** Everything of a deleted organization stays until its deadline, and everything of a project whose retention is frozen. */
+/** False for a deleted organization, whose data stays until its deadline, and for a project with frozen retention. */
 async function mayRemove({ backups }: PitrContext, transaction: Transaction, key: LogKey): Promise<boolean> {
   const project = await projectStore.findKept(transaction, key.organizationId, key.projectId);
   if (project && project.retentionFrozen !== null) return false;
   return (await backups.organizations.active(transaction, key.organizationId)) !== undefined;
 }
 
-/** A log that is switched off and has outlived its days; unless somebody has switched it on again, here or with a later catalogue. */
+/**
+ * Removes a log that is switched off and older than its days, unless it was switched on again, here or with a newer
+ * catalogue.
+ */
 async function removeWhole(context: PitrContext, found: LogRow, cut: string, signal: AbortSignal): Promise<void> {
-  if (await holdsLaterTime(context, found, signal)) return takeUpLater(context, found);
+  if (await holdsUnknownLaterTime(context, found, signal)) return rescanLater(context, found);
   await context.backups.platform.database.tenant(found.organizationId, async (transaction) => {
     const row = await pitrStore.lock(transaction, found.organizationId, found.projectId);
     const isSame = row?.logId === found.logId && row.coveredThrough === found.coveredThrough;
@@ -247,7 +252,7 @@ async function removeWhole(context: PitrContext, found: LogRow, cut: string, sig
   });
 }
 
-async function takeUpLater({ backups }: PitrContext, row: LogRow): Promise<void> {
+async function rescanLater({ backups }: PitrContext, row: LogRow): Promise<void> {
   const { organizationId, projectId, logId, storageDestinationId } = row;
   backups.platform.log.warn({ projectId, logId }, 'a log stays, because it goes on behind what its catalogue knows');
   await backups.platform.database.tenant(organizationId, async (transaction) => {
@@ -257,7 +262,7 @@ async function takeUpLater({ backups }: PitrContext, row: LogRow): Promise<void>
   await admitTasks(backups.platform);
 }
 
-/** Increments that build on a base keep it: then it stays until they go. */
+/** Increments that build on a base keep it until they are removed themselves. */
 async function removable(
   context: PitrContext,
   transaction: Transaction,
@@ -271,7 +276,7 @@ async function removable(
   }
 }
 
-/** What was moved or copied to where it lies was locked then: the last of it lets go no sooner than the others. */
+/** Moved or copied objects were locked when they were written, so the last of them is unlocked last. */
 async function isStillLocked(
   { backups }: PitrContext,
   { store, destination }: OpenedLog,
@@ -283,7 +288,7 @@ async function isStillLocked(
   return lockedUntil !== undefined && lockedUntil > backups.platform.clock.now();
 }
 
-/** Whether all of them are gone. */
+/** Returns whether all of them were removed. */
 async function removeSegments(
   context: PitrContext,
   row: LogRow,
@@ -304,7 +309,8 @@ async function removeSegments(
       if (await isStillLocked(context, opened, keys.at(-1), signal)) return false;
       if (keys.length > 0)
         await opened.store.delete(keys, { signal }).catch((error: unknown) => {
-          // A rule of the bucket, or a lock from elsewhere. Others of them are gone, so the catalogue must not promise any.
+          // A rule of the bucket or another lock keeps some of them. Others are removed, so the catalogue must not
+          // promise any of them.
           if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') || !error.details.lockedKeys) throw error;
           log.warn({ err: error, logId: row.logId }, 'an old part of a log is locked; a sweep removes it afterwards');
         });

@@ -2,20 +2,20 @@ import { type BlobStore, logSegmentsPrefix } from '@holdfast/engine';
 import type { PitrContext } from '../context.ts';
 import { logLockName, openLog } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
-import { isOvertaken } from './orphan-logs.ts';
+import { isTimeCatalogued } from './orphan-logs.ts';
 
 /**
- * Of a log that lies here while its catalogue believes it elsewhere, because it was moved after the copy that the catalogue came back from:
- * what the other place lacks is copied there. How many segments were.
+ * Copies segments of a log from here to the place where the catalogue expects it, if they are missing there. That
+ * happens when the log was moved and the database was then restored from an older copy. Returns how many were copied.
  */
-export async function bringHome(
+export async function copyMissingSegments(
   context: PitrContext,
   { organizationId, projectId, logId, storageDestinationId }: LogRow,
   here: BlobStore,
   signal: AbortSignal,
 ): Promise<number> {
   const { database } = context.backups.platform;
-  // Nobody removes it from there meanwhile.
+  // Keeps the log from being removed there meanwhile.
   const release = await database.useLocks.hold([logLockName(logId, storageDestinationId)]);
   try {
     const found = await database.tenant(organizationId, async (transaction) => {
@@ -26,7 +26,7 @@ export async function bringHome(
     });
     if (!found) return 0;
     const { row, known, gaps } = found;
-    const isWanted = (key: string) => known.has(key) || !isOvertaken(row, gaps, key);
+    const isWanted = (key: string) => known.has(key) || !isTimeCatalogued(row, gaps, key);
     const home = await openLog(context, row);
     try {
       const there = await keysIn(home.store, logId, signal);

@@ -3,15 +3,15 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import type { PitrContext } from '../context.ts';
 import { readerOf } from '../log-access.ts';
 import { fills, type LogRow, pitrStore } from '../pitr-store.ts';
-import { joinedSegments } from './joined-segments.ts';
+import { consecutiveSegments } from './consecutive-segments.ts';
 import { type CapturedSegment, segmentStore } from './segment-store.ts';
 
 /**
- * Takes up captured time of a known log that its catalogue does not know, because the catalogue came back from an older day or because
- * another server went on. Where nobody captures, the log goes on with it; where capture went on by itself, it fills the beginning of
- * the gap that was told then. How many segments were taken up.
+ * Adds captured segments of a known log that the catalogue does not know, because the database was restored from an
+ * older copy or another server went on capturing. If capture is off, they continue the log. If capture went on by
+ * itself, they fill the beginning of the gap that it reported. Returns how many segments were added.
  */
-export async function takeUpSegments(
+export async function adoptSegments(
   context: PitrContext,
   row: LogRow,
   store: BlobStore,
@@ -28,13 +28,13 @@ export async function takeUpSegments(
   return database.tenant(organizationId, async (transaction) => {
     const current = await pitrStore.lock(transaction, organizationId, projectId);
     if (current?.logId !== logId) return 0;
-    // Capture may have told of some of them meanwhile.
+    // Capture may have recorded some of them meanwhile.
     const told = await pitrStore.segmentKeys(transaction, logId);
     const found = unknown.filter(({ key, coveredThrough }) => !told.has(key) && coveredThrough > current.startedFrom);
     const captured = await segmentStore.capturedSegments(transaction, logId);
     const filling = await fillGaps(transaction, current, captured, found);
     const others = found.filter((segment) => !filling.includes(segment));
-    const taken = [...filling, ...(current.enabled ? [] : await goOn(transaction, current, captured, others))];
+    const taken = [...filling, ...(current.enabled ? [] : await continueLog(transaction, current, captured, others))];
     if (taken.length > 0) await insert(context, transaction, current, taken);
     return taken.length;
   });
@@ -58,24 +58,25 @@ async function insert(
   });
 }
 
-/** What follows the end of a log that nobody captures. Capture begins anew behind it, once it is switched on. */
-async function goOn(
+/** Segments that follow the end of a log that is switched off. Capture starts after them, once it is switched on. */
+async function continueLog(
   transaction: Transaction,
   { organizationId, projectId, coveredThrough: end }: LogRow,
   captured: readonly CapturedSegment[],
   found: readonly LogSegment[],
 ): Promise<readonly LogSegment[]> {
   const behind = found.filter(({ coveredThrough }) => coveredThrough > end);
-  // Quiet time is written down with the change that ends it: then the next segment begins before the end of what is covered.
+  // Time without changes is written with the next change, so the next segment may begin before the end of the covered
+  // time.
   const lastEnd = captured.at(-1)?.coveredThrough ?? end;
   const isJoined = behind.some(({ coveredFrom }) => coveredFrom === lastEnd);
-  const { segments, coveredThrough } = joinedSegments(behind, isJoined ? lastEnd : end);
+  const { segments, coveredThrough } = consecutiveSegments(behind, isJoined ? lastEnd : end);
   if (segments.length > 0)
     await pitrStore.update(transaction, organizationId, projectId, { coveredThrough, position: null });
   return segments;
 }
 
-/** The gaps know by their sequences what fills them, which comes first among all that is taken up. */
+/** Gaps refer to the segments that fill them by sequence, so these are inserted first. */
 async function fillGaps(
   transaction: Transaction,
   { logId, nextSequence }: LogRow,
@@ -97,8 +98,8 @@ async function fillGaps(
 }
 
 /**
- * Whether nothing was heard in the time of a gap, as far as this catalogue knows. A collection that was found late was missed by what
- * was captured as well, so segments of that time are no help.
+ * Whether capture was interrupted during the gap. When a collection was found late, the segments of that time miss it
+ * as well and are no help.
  */
 function isInterruption({ sequence, gap }: CapturedSegment, captured: readonly CapturedSegment[]): boolean {
   if (gap === null || gap.isBrief || gap.lost !== undefined || gap.reason.includes('found late')) return false;
@@ -106,9 +107,9 @@ function isInterruption({ sequence, gap }: CapturedSegment, captured: readonly C
   return captured.find((one) => one.coveredThrough > began && !fills(gap, one.sequence))?.sequence === sequence;
 }
 
-/** A run without a hole from the beginning of the gap, in the order of time, and what was repaired within it. */
+/** Consecutive segments from the beginning of the gap, in order of time, and the repairs within them. */
 function fillingOf({ from, through }: LogGap, found: readonly LogSegment[]): LogSegment[] {
-  // Behind deletions that nobody saw nothing is known, and that would be said of the time behind the gap too.
+  // After unknown deletions nothing is known, and that would also hold for the time after the gap.
   const blind = found.filter(({ gap }) => gap?.deletionsUnknown).map(({ coveredFrom }) => coveredFrom);
   const limit = [through, ...blind.filter((start) => start >= from)].sort()[0]!;
   const within = found.filter(

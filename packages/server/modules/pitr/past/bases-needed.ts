@@ -7,10 +7,10 @@ import { pitrStore } from '../pitr-store.ts';
 import { retainedFrom } from '../upkeep/retained-from.ts';
 
 /**
- * Refuses to take backups away from which alone captured time can be reached that the log still keeps. The log is locked,
- * so that of two bases that stand for each other only one can go.
+ * Throws when captured time can be reached only from these backups. The log is locked, so that of two bases that can
+ * replace each other only one is deleted.
  */
-export async function requireOtherBases(
+export async function requireNotOnlyBase(
   { backups }: Pick<PitrContext, 'backups'>,
   transaction: Transaction,
   project: { organizationId: string; projectId: string },
@@ -24,7 +24,7 @@ export async function requireOtherBases(
     those.flatMap((base) => stretchesFrom(base, log)).map((one) => ({ ...one, from: laterOf(one.from, from) }));
   const going = bases.filter(({ id }) => backupIds.includes(id));
   const staying = bases.filter((base) => base.isSound && !going.includes(base));
-  const lost = withoutReach(reach(going), reach(staying));
+  const lost = notReachedBy(reach(going), reach(staying));
   const [first] = lost;
   if (!first) return;
   const last = lost.map(({ through }) => through).reduce(laterOf);
@@ -36,8 +36,8 @@ export async function requireOtherBases(
 }
 
 /**
- * The backups of schedules and people that must stay so that all captured time stays in reach that the log still keeps: as few
- * as will do. Bases of the log's own stay by themselves.
+ * The fewest backups of schedules and people that must stay so that all captured time remains reachable. The log's own
+ * bases are kept anyway.
  */
 export async function basesNeeded(
   { backups }: Pick<PitrContext, 'backups'>,
@@ -69,7 +69,9 @@ interface Reaching {
   readonly stretches: readonly ReachableStretch[];
 }
 
-/** Before the oldest time that is kept the newest base does as well as any; behind it the oldest reaches the most. */
+/**
+ * Among the bases before the oldest kept time, the newest is enough; among the later ones, the oldest reaches the most.
+ */
 export function fewestThatReach(bases: readonly Reaching[], from: string): string[] {
   const others = bases.filter(({ isOwn }) => !isOwn);
   const older = others
@@ -81,7 +83,7 @@ export function fewestThatReach(bases: readonly Reaching[], from: string): strin
   const ordered = [...older, ...younger];
   const soundFirst = [...ordered.filter(({ isSound }) => isSound), ...ordered.filter(({ isSound }) => !isSound)];
   return soundFirst.flatMap(({ id, stretches }) => {
-    if (withoutReach(stretches, reached).length === 0) return [];
+    if (notReachedBy(stretches, reached).length === 0) return [];
     reached.push(...stretches);
     return [id];
   });
@@ -91,8 +93,11 @@ function byMoment(left: Reaching, right: Reaching): number {
   return left.exactFrom < right.exactFrom ? -1 : 1;
 }
 
-/** What of the stretches no other reaches, oldest first. A single instant is the backup's own, and no captured time. */
-export function withoutReach(
+/**
+ * The parts of the stretches that the others do not reach, oldest first. A single instant belongs to the backup itself
+ * and is not captured time.
+ */
+export function notReachedBy(
   stretches: readonly ReachableStretch[],
   others: readonly ReachableStretch[],
 ): ReachableStretch[] {

@@ -6,10 +6,10 @@ interface Joined {
 }
 
 /**
- * The run of segments that the catalogue once knew, from all that lie in a bucket: each begins where another ended. What a
- * worker wrote that had lost its lease overlaps it and is left out; where a segment is missing, the next one tells of a gap.
+ * The consecutive segments among all that are in a bucket: each begins where another one ends. Segments that a worker
+ * wrote after it had lost its lease overlap and are left out. When a segment is missing, the next one gets a gap.
  */
-export function joinedSegments(all: readonly LogSegment[], from: string): Joined {
+export function consecutiveSegments(all: readonly LogSegment[], from: string): Joined {
   const captured = all.filter(({ coveredFrom, coveredThrough }) => coveredFrom < coveredThrough);
   const repairs = all.filter(({ coveredFrom, coveredThrough }) => coveredFrom === coveredThrough);
   const byStart = Map.groupBy(captured, ({ coveredFrom }) => coveredFrom);
@@ -28,7 +28,7 @@ export function joinedSegments(all: readonly LogSegment[], from: string): Joined
   return { segments, coveredThrough: end };
 }
 
-/** The one that others go on from; else the longest. */
+/** The one that is continued by another segment; otherwise the longest. */
 function bestOf(candidates: readonly LogSegment[], byStart: ReadonlyMap<string, unknown>): LogSegment {
   const longest = candidates.toSorted((left, right) => (left.coveredThrough < right.coveredThrough ? 1 : -1));
   return longest.find(({ coveredThrough }) => byStart.has(coveredThrough)) ?? longest[0]!;

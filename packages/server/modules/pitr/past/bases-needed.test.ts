@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
-import { fewestThatReach, withoutReach } from './only-bases.ts';
+import { fewestThatReach, notReachedBy } from './bases-needed.ts';
 
 const stretch = (from: string, through: string) => ({ from, through });
 
@@ -13,11 +13,11 @@ describe('what no other base reaches', () => {
     ['nothing where two others meet', [stretch('a', 'c'), stretch('c', 'g')], []],
     ['all of it beside one that shows a single moment', [stretch('c', 'c')], [stretch('b', 'f')]],
   ])('is %s', (_name, others, lost) => {
-    expect(withoutReach([stretch('b', 'f')], others)).toEqual(lost);
+    expect(notReachedBy([stretch('b', 'f')], others)).toEqual(lost);
   });
 
   test('is nothing where only a single moment is shown: that is a backup and no captured time', () => {
-    expect(withoutReach([stretch('b', 'b')], [])).toEqual([]);
+    expect(notReachedBy([stretch('b', 'b')], [])).toEqual([]);
   });
 });
 
