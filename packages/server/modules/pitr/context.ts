@@ -3,12 +3,12 @@ import type { BackupsContext, BackupsModule } from '../backups/index.ts';
 import type { Troubles } from '../notifications/index.ts';
 
 export interface PitrContext {
-  /** Bases are made, read and removed with the means of their own module. */
+  /** Bases are backups: made, read and removed by their own module. */
   backups: BackupsContext;
   chains: Pick<BackupsModule, 'openChainOf'>;
-  /** Where people are told by mail. */
+  /** Reports problems to people by mail. */
   troubles: Troubles;
-  /** The moments of a project that restores bring back now, or are about to. */
+  /** The moments of a project that open restores read. */
   momentsRead(
     transaction: Transaction,
     organizationId: string,

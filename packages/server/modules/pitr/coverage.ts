@@ -21,29 +21,34 @@ export interface Base {
   readonly snapshotTime: string;
   readonly documentCount: number;
   readonly trigger: string;
-  /** A scan that took longer than the source can be read back shows no instant before its last part was read. */
+  /** The first exact instant. When a backup was read at several times, this is after the last of them. */
   readonly exactFrom: string;
-  /** One that is damaged, or whose key was withdrawn, is taken where no other reaches, and stands for no other. */
+  /** False for a base that is damaged or has a withdrawn key. It is used only where no other base reaches. */
   readonly isSound: boolean;
 }
 
 /** Which instants of a project can be reached, and from which base. */
 export interface Coverage {
   readonly bases: readonly Base[];
-  /** Backups of the whole database that were read at no mark of this log. Nothing leads on from them. */
+  /**
+   * Backups of the whole database that were not read at a mark of this log. Captured changes cannot continue from them.
+   */
   readonly others: readonly Base[];
   readonly gaps: readonly LogGap[];
   readonly log: LogCoverage;
-  /** Why nothing follows; null while somebody captures. */
+  /** Why the log has ended; null while it is being captured. */
   readonly endedBecause: string | null;
-  /** Why there is no base that reaches the end of the log; null while there is one, or the first is being made. */
+  /** Why no base reaches the end of the log; null when one does, or while the first is being made. */
   readonly baseError: StoredError | null;
 }
 
-/** Bases that are tried further apart than this have nothing to do with each other: capture was switched off in between. */
+/** Attempts to make a base that are further apart than this are unrelated: capture was off in between. */
 const sameTroubleMs = 30 * minuteMs;
 
-/** One stretch from the beginning of the log to its end: what lies in between is joined by the transactions that wrote it. */
+/**
+ * Treats the log as one stretch from its beginning to its end: its segments were joined by the transactions that wrote
+ * them.
+ */
 export async function coverageOfLog(transaction: Transaction, row: LogRow): Promise<Coverage> {
   const all = await pitrStore.gaps(transaction, row.logId);
   const gaps = all.filter(({ isBrief }) => !isBrief);
@@ -59,8 +64,9 @@ export async function coverageOfLog(transaction: Transaction, row: LogRow): Prom
 }
 
 /**
- * Whether the log leads on from a backup. Around an instant that is no mark of the log, what came and went was never heard, and would stay
- * for ever in what is made of the backup. In time that was taken from another log its marks count.
+ * Whether captured changes may be applied to a backup. Around an instant that is not a mark, changes may be missing,
+ * and the errors would stay in everything made from the backup. For time that was taken from another log, the marks of
+ * that log count.
  */
 export function isBaseOf(
   { logId, joined }: Pick<LogRow, 'logId' | 'joined'>,
@@ -77,7 +83,7 @@ function endOf({ enabled, error }: LogRow, baseError: StoredError | null): strin
   return error === null ? (baseError?.message ?? null) : `Capture stands still: ${error.message}`;
 }
 
-/** While the next one is tried, the one before it has still failed. */
+/** While a new base is being made, the error of the last attempt still counts. */
 async function errorOfBase(transaction: Transaction, row: LogRow): Promise<StoredError | null> {
   const [last, before] = await baseStore.newestForLog(transaction, row.organizationId, row.projectId, 2);
   const failed = last && isOpen(last) && before && isSoonAfter(last, before) ? before : last;
@@ -103,14 +109,17 @@ export function laterOf(left: string, right: string): string {
   return left > right ? left : right;
 }
 
-/** What can be reached from a base. */
+/** The time that can be reached from a base. */
 export function stretchesFrom({ snapshotTime, exactFrom }: Base, log: LogCoverage): ReachableStretch[] {
   return reachableFrom(snapshotTime, log, exactFrom)
     .filter(({ through }) => through >= exactFrom)
     .map(({ from, through }) => ({ from: laterOf(from, exactFrom), through }));
 }
 
-/** The newest base from which the instant can be reached; refused with the reason and the nearest instants when there is none. */
+/**
+ * The newest base from which the instant can be reached. Without one, throws with the reason and the nearest reachable
+ * instants.
+ */
 export function baseFor(instant: string, coverage: Coverage, now: Date, minutes: Neighbours = noNeighbours): Base {
   const base = findBase(instant, coverage);
   if (base) return base;
@@ -122,12 +131,12 @@ export function findBase(instant: string, { bases, log }: Pick<Coverage, 'bases'
   return reaching.findLast(({ isSound }) => isSound) ?? reaching.at(-1);
 }
 
-/** Whether a base leads there that can be read, as far as anybody knows. */
+/** Whether a readable base, as far as that is known, reaches the instant. */
 export function isReachable(instant: string, coverage: Pick<Coverage, 'bases' | 'log'>): boolean {
   return findBase(instant, coverage)?.isSound === true;
 }
 
-/** The last instant up to this one that can be reached: itself, or where what was reachable before it ends. Null without one. */
+/** The last reachable instant up to this one; null without one. */
 export function lastReachable(instant: string, { bases, log }: Coverage): string | null {
   const reached = bases
     .flatMap((base) => stretchesFrom(base, log))
@@ -136,7 +145,7 @@ export function lastReachable(instant: string, { bases, log }: Coverage): string
   return reached.sort().at(-1) ?? null;
 }
 
-/** Whether everything since a backup was captured up to an instant, so that what is there then follows from the backup. */
+/** Whether all changes from a backup up to an instant were captured, so that the state then follows from the backup. */
 export function isUnbroken(body: ManifestBody, through: string, { gaps, log }: Coverage): boolean {
   const from = body.snapshotTime;
   const isCovered = log.stretches.some((one) => one.coveredFrom <= from && through <= one.coveredThrough);
@@ -159,7 +168,7 @@ function unavailable(instant: string, coverage: Coverage, now: Date, minutes: Ne
   const stretches = coverage.bases.flatMap((base) => stretchesFrom(base, coverage.log));
   const ends = stretches.map(({ through }) => through).filter((end) => end < instant);
   const starts = stretches.map(({ from }) => from).filter((start) => start > instant);
-  // Whole minutes that the source itself keeps are neighbours like any other.
+  // Whole minutes that the source keeps are neighbours too.
   if (minutes.before !== null) ends.push(minutes.before);
   if (minutes.after !== null) starts.push(minutes.after);
   const before = ends.sort().at(-1) ?? null;

@@ -20,7 +20,7 @@ type Request = NonNullable<BodyOf<Operations['enablePitr']>>;
 const nightMs = dayMs;
 const retentionDaysOfNew = 7;
 
-/** Capture begins with now; a base backup is made beside it, and from its snapshot on every instant can be reached. */
+/** Capture begins now, and a base backup is made beside it. Every instant after the base's snapshot can be reached. */
 export async function enablePitr(
   context: PitrContext,
   caller: Caller,
@@ -62,7 +62,7 @@ function alreadyOn(): Problem {
   return new Problem('INVALID_STATE', 'Point-in-time recovery is switched on already.', { details: {} });
 }
 
-/** Fewer days than before, and another database, delete what was captured. */
+/** Fewer days, or another database, delete what was captured, which needs that permission. */
 function requireMayShorten(caller: Caller, known: LogRow, next: { database: string; retentionDays: number }): void {
   const { retentionDays } = next;
   if (known.database !== next.database) requireMayDeleteBackups(caller, 'Deleting what was captured');
@@ -71,7 +71,7 @@ function requireMayShorten(caller: Caller, known: LogRow, next: { database: stri
   requireMayDeleteBackups(caller, `Keeping what was captured for ${days} deletes some of it, which`);
 }
 
-/** What was captured before stays where it is: leaving it behind would make the past unreachable without a word. */
+/** A log cannot change its destination here: the time captured before would become unreachable without notice. */
 async function destinationOf(
   context: PitrContext,
   transaction: Transaction,
@@ -89,7 +89,7 @@ async function destinationOf(
   );
 }
 
-/** Whether the database can be listened to at all, told in a sentence before anything is switched on. */
+/** Checks that the database can be listened to, before anything is switched on. */
 async function lookAtSource(
   context: PitrContext,
   project: ProjectRow,
@@ -106,7 +106,7 @@ async function lookAtSource(
         { details: { reason: 'realtime_updates_disabled' } },
       );
     }
-    // As the base will have it: a whole minute where the source keeps those for days.
+    // At the same kind of instant as the base: a whole minute if the source keeps those for days.
     const from = await firestore.source.snapshotTime({ signal, isLasting: true });
     return { from, database: firestore.source.database };
   } catch (error) {
@@ -116,7 +116,9 @@ async function lookAtSource(
   }
 }
 
-/** A log that was only paused goes on, with a gap; one of another database goes, and a new one begins. */
+/**
+ * A paused log continues after a gap. When the database is another one, the old log is deleted and a new one begins.
+ */
 async function beginLog(
   context: PitrContext,
   transaction: Transaction,
@@ -163,7 +165,7 @@ async function beginLog(
   });
 }
 
-/** The backup from which the log leads on. An increment where there is something to build on: less is stored. */
+/** Requests the base of the log: an increment when there is something to build on, because it stores less. */
 export async function requestBase(
   context: PitrContext,
   transaction: Transaction,

@@ -6,7 +6,7 @@ import type { StoreOpener } from '../storage/index.ts';
 
 const ofProject = z.strictObject({ organizationId: z.string(), projectId: z.string() });
 
-/** Removes the objects of a log that nobody wants any more. */
+/** Removes the objects of a deleted log. */
 export const removeLogJob = defineJob({
   name: 'pitr-log-remove',
   schema: z.strictObject({ organizationId: z.string(), storageDestinationId: z.string(), logId: z.string() }),
@@ -28,14 +28,16 @@ export const reconcileJob = defineJob({
   perOrganizationMax: 1,
 });
 
-/** Removes the logs of an organization that no longer exists. The job carries all it needs, because no row is left to ask. */
+/**
+ * Removes the logs of an organization that no longer exists. No row is left to ask, so the job carries all it needs.
+ */
 export const purgeLogsJob = defineJob({
   name: 'organization-logs-remove',
   schema: z.object({
     purgedOrganizationId: z.string(),
     destination: z.custom<Parameters<StoreOpener['open']>[0]>((value) => typeof value === 'object' && value !== null),
     logIds: z.array(z.string()),
-    /** How often they have been looked for before. */
+    /** How many attempts there were before. */
     kept: z.number().default(0),
   }),
   ...purgeJobSettings,

@@ -3,7 +3,10 @@ import { ringOf, secretOf, tryUnwrap } from '../backups/index.ts';
 import type { Rewrap } from '../organizations/index.ts';
 import { pitrStore } from './pitr-store.ts';
 
-/** Wraps every log's key anew, in the transaction of the rotation; its manifest follows when capture begins again, or with the upkeep. */
+/**
+ * Rewraps every log's key, in the transaction of the rotation. The manifest follows when capture begins again, or with
+ * the maintenance task.
+ */
 export const rewrapLogs: Rewrap = async (transaction, organizationId, keys) => {
   const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
   const anyKey = ringOf(keys.atHand);
@@ -16,7 +19,7 @@ export const rewrapLogs: Rewrap = async (transaction, organizationId, keys) => {
         : await new KeyRing([secretOf(keys.open(keyId))]).unwrap(logId, envelope);
     if (dataKey === undefined) continue;
     const wrapped = await wrapping.wrap(logId, dataKey);
-    // Letting go of the lease makes the next holder write the manifest.
+    // Releasing the lease makes the next holder write the manifest.
     const change = { envelope: wrapped, keyId: keys.wrapWith.keyId, manifestWritten: false, holder: null };
     await pitrStore.update(transaction, organizationId, projectId, change);
     rewrapped += 1;

@@ -8,8 +8,8 @@ import { type LogRow, pitrStore } from './pitr-store.ts';
 const logsAtOnce = 50;
 
 /**
- * The bucket alone must be enough to open the log: its manifest carries the key as it is wrapped now. A rotation may come while
- * it is written; then it is written once more, because whoever rotated relies on the one that writes.
+ * Writes the manifest, so that the bucket alone is enough to open the log: it holds the log's key as it is wrapped now.
+ * If the key is rotated meanwhile, the manifest is written again, because the rotation relies on that.
  */
 export async function writeManifestOnce(
   context: PitrContext,
@@ -41,8 +41,8 @@ export async function writeManifestOnce(
 }
 
 /**
- * The same before something is captured: a bucket that locks what is put into it keeps the former manifest, which tells the same under
- * the former key. Changes do not wait for the end of a lock, the manifest does.
+ * The same before capture begins. In a bucket that locks everything, the former manifest stays for now; it says the
+ * same under the former key. Capture does not wait for the lock to end, the new manifest does.
  */
 export async function writeManifestIfFree(
   context: PitrContext,
@@ -60,7 +60,10 @@ export async function writeManifestIfFree(
   }
 }
 
-/** After a rotation of keys, of logs that nobody captures any more, or that were refused it when a capture began. */
+/**
+ * Writes manifests after a rotation of keys, for logs that are not captured any more or whose manifest could not be
+ * replaced.
+ */
 export async function renewManifests(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, log } = context.backups.platform;
   const rows = await database.system((transaction) => pitrStore.withOldManifest(transaction, logsAtOnce));

@@ -4,13 +4,13 @@ import { type LogKey, type MeasuredLog, pitrStore } from './pitr-store.ts';
 
 export interface ReachedLog extends LogKey {
   readonly startedFrom: string;
-  /** The newest instant that one can go back to; null while there is none. */
+  /** The newest reachable instant; null without one. */
   readonly reachedThrough: string | null;
 }
 
 /**
- * How far each running capture can be gone back to, for the metrics. What is captured and leads on from no base is worth
- * nothing, however new it is. Most logs are told by one query; the rest are looked at one by one.
+ * The newest reachable instant of each running capture, for the metrics. Captured time without a base is useless,
+ * however new it is. One query answers most logs; the others are examined one by one.
  */
 export async function measuredLogs(transaction: Transaction, limit: number): Promise<ReachedLog[]> {
   const logs: ReachedLog[] = [];

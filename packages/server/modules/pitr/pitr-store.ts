@@ -62,7 +62,7 @@ export const pitrStore = {
     await orm.delete(pitrLogs).where(is(organizationId, projectId));
   },
 
-  /** The row, locked, while the lease is still that of the epoch. */
+  /** Locks the row; undefined when the lease has another epoch. */
   async lockLease({ orm }: Transaction, organizationId: string, lease: Lease): Promise<LogRow | undefined> {
     const [row] = await orm
       .select()
@@ -72,7 +72,7 @@ export const pitrStore = {
     return row;
   },
 
-  /** What kept capture from going on is said to be over: nobody waits for the pause to end. */
+  /** Somebody said that the cause of the failure is fixed, so the pause ends now. */
   async retryNow({ client }: Transaction, organizationId: string, projectId: string): Promise<void> {
     await client.query('update pitr_logs set retry_at = null where organization_id = $1 and project_id = $2', [
       organizationId,
@@ -80,7 +80,7 @@ export const pitrStore = {
     ]);
   },
 
-  /** Capture ends where its key was withdrawn, and is tried at once where it waited, perhaps for a key that is back. */
+  /** Ends captures with a withdrawn key, and lets waiting ones try at once, because their key may be back. */
   async followKeys({ client }: Transaction, organizationId: string, withdrawn: readonly string[]): Promise<void> {
     await client.query(
       `update pitr_logs set retry_at = null, epoch = epoch + (key_id = any($2))::int,
@@ -90,7 +90,7 @@ export const pitrStore = {
     );
   },
 
-  /** Reads that no batch told of, because there was none. */
+  /** Adds reads that belong to no batch. */
   async addReads({ client }: Transaction, { organizationId, projectId }: LogKey, reads: number): Promise<void> {
     await client.query(
       'update pitr_logs set reads_used = reads_used + $3 where organization_id = $1 and project_id = $2',
@@ -98,7 +98,7 @@ export const pitrStore = {
     );
   },
 
-  /** What was read of the hour's budget; what is older than `since` counts no more. */
+  /** Adds spent reads to the hourly budget; entries older than `since` are dropped. */
   async noteSpent(
     { client }: Transaction,
     { organizationId, projectId }: LogKey,
@@ -113,7 +113,7 @@ export const pitrStore = {
     );
   },
 
-  /** Behind the last one of the log. */
+  /** Appends a segment to the log. */
   async insertSegment({ orm }: Transaction, log: LogRow, segment: LogSegment, now: Date): Promise<void> {
     const { marks: _marks, ...kept } = segment;
     await orm.insert(pitrSegments).values({
@@ -128,7 +128,7 @@ export const pitrStore = {
     });
   },
 
-  /** Of those that were captured; repairs extend nothing. */
+  /** The last captured segment; repairs do not extend the log. */
   async lastSegment({ orm }: Transaction, logId: string): Promise<SegmentRow | undefined> {
     const isCaptured = sql`${pitrSegments.coveredFrom} < ${pitrSegments.coveredThrough}`;
     const [row] = await orm
@@ -141,8 +141,9 @@ export const pitrStore = {
   },
 
   /**
-   * Keys of the segments that may hold changes after `from` up to `through`, in the order of time. What fills the beginning of a gap
-   * counts inside of it, and there alone: what capture told behind the gap is the difference to what was there before all of it.
+   * Keys of the segments that may hold changes after `from` up to `through`, in order of time. Segments that fill the
+   * beginning of a gap count only inside the gap: the changes that capture reported after the gap are relative to the
+   * state before all of it.
    */
   async keysBetween({ client }: Transaction, logId: string, from: string, through: string): Promise<string[]> {
     const { rows } = await client.query<{ key: string; sequence: number; coveredThrough: string }>(
@@ -158,7 +159,7 @@ export const pitrStore = {
     return rows.filter((row) => filled.rows.every(({ gap }) => counts(row, gap, through))).map(({ key }) => key);
   },
 
-  /** Keys of the segments that tell of a document, newest first. */
+  /** Keys of the segments that may hold versions of a document, newest first. */
   async keysOfPath(
     { client }: Transaction,
     logId: string,
@@ -176,7 +177,7 @@ export const pitrStore = {
     return rows.map((row) => ({ key: row.key, coveredThrough: row.covered_through }));
   },
 
-  /** Every one of them, ascending: what is left out here would be shown as captured. */
+  /** All gaps, ascending. A gap that is missing here would be shown as captured time. */
   async gaps({ orm }: Transaction, logId: string): Promise<LogGap[]> {
     const rows = await orm
       .select({ gap: pitrSegments.gap })
@@ -190,7 +191,7 @@ export const pitrStore = {
     });
   },
 
-  /** A segment counts at its end. */
+  /** Changes per minute; a segment counts at its end. */
   async minutesBetween({ client }: Transaction, logId: string, from: Date, to: Date): Promise<LogFigures['minutes']> {
     const { rows } = await client.query<{ minute: Date; count: number }>(
       `select date_trunc('minute', covered_through::timestamptz) as minute, sum(changes)::float8 as count from pitr_segments
@@ -225,7 +226,7 @@ export const pitrStore = {
     return rows;
   },
 
-  /** A segment that tells of a gap stays as long as the gap does. */
+  /** Segments that end before an instant, except those whose gap ends later. */
   async segmentsThrough({ orm }: Transaction, logId: string, through: string, limit: number): Promise<SegmentRow[]> {
     const isOver = sql`${pitrSegments.coveredThrough} <= ${through}
       and (${pitrSegments.gap} is null or ${pitrSegments.gap}->>'through' <= ${through})`;
@@ -258,10 +259,7 @@ export const pitrStore = {
     return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));
   },
 
-  /**
-   * How far each running capture of an active organization has come, and whether a base surely leads there; needs a
-   * system transaction.
-   */
+  /** How far each running capture has come, and whether a base certainly reaches there; needs a system transaction. */
   async measured({ client }: Transaction, limit: number): Promise<MeasuredLog[]> {
     const { rows } = await client.query<MeasuredLog>(
       `select l.organization_id as "organizationId", l.project_id as "projectId", l.started_from as "startedFrom",
@@ -282,7 +280,7 @@ export const pitrStore = {
     return rows;
   },
 
-  /** Whose a log is, whichever organization that may be; for a transaction that spans them. */
+  /** The row of a log, of any organization; needs a transaction that spans organizations. */
   async findByLog({ orm }: Transaction, logId: string): Promise<LogRow | undefined> {
     const [row] = await orm.select().from(pitrLogs).where(eq(pitrLogs.logId, logId));
     return row;
@@ -307,12 +305,15 @@ export const pitrStore = {
 
   /** Logs whose manifest has an older envelope; the transaction spans organizations. */
   async withOldManifest({ orm }: Transaction, limit: number): Promise<LogRow[]> {
-    // Some of each organization in no order, so that those that cannot be renewed stand before no others for ever.
+    // Some of each organization in random order: one that cannot be written must not block others for ever.
     const turn = sql`row_number() over (partition by ${pitrLogs.organizationId} order by random())`;
     return orm.select().from(pitrLogs).where(eq(pitrLogs.manifestWritten, false)).orderBy(turn).limit(limit);
   },
 
-  /** The manifest lies in its place with this envelope; the row that is returned says whether it is the one in use. */
+  /**
+   * Records that the manifest was written with this envelope. The returned row says whether that is the envelope in
+   * use.
+   */
   async noteManifest({ orm }: Transaction, written: LogRow): Promise<LogRow | undefined> {
     const isInUse = sql`${pitrLogs.envelope}->>'wrapped' = ${written.envelope.wrapped}`;
     const isPlace = eq(pitrLogs.storageDestinationId, written.storageDestinationId);
@@ -377,7 +378,7 @@ export interface LogFigures {
   readonly collections: readonly { readonly id: string; readonly changes: number }[];
 }
 
-/** Whether a segment counts at an instant, as far as one filled gap has a say in it. */
+/** Whether a segment counts at an instant, as far as one filled gap decides it. */
 function counts(
   { sequence, coveredThrough }: { sequence: number; coveredThrough: string },
   gap: StoredGap,

@@ -36,12 +36,12 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
   };
 }
 
-/** A backup that was read inside of one can be reached itself. */
+/** Gaps after the last reachable instant. A backup that was read inside a gap can be reached itself. */
 function gapsBehind(instant: string, gaps: readonly LogGap[]): LogGap[] {
   return gaps.filter(({ through }) => through > instant).map((gap) => ({ ...gap, from: laterOf(gap.from, instant) }));
 }
 
-/** What lies between two moments that can be reached and cannot be itself, and why: a gap, and often some time behind it. */
+/** Holes between reachable stretches, and why: a gap, and often some time after it. */
 function holesIn(stretches: readonly ReachableStretch[], gaps: readonly LogGap[]): LogGap[] {
   const holes: LogGap[] = [];
   let reached: string | undefined;
@@ -67,7 +67,7 @@ function holeOf(from: string, through: string, all: readonly LogGap[]): LogGap {
 const reasonsMax = 3;
 const unknownDeletions = ' Deletions of that time are not known: behind it only a newer base reaches.';
 
-/** What the source's own recovery adds to a gap. */
+/** What the source's own point-in-time recovery keeps of a gap. */
 function keptMinutes(row: LogRow, gap: { from: string; through: string }, now: Date): string {
   const { after } = minutesAround(gap.from, row, now);
   return after !== null && after < gap.through
@@ -75,7 +75,7 @@ function keptMinutes(row: LogRow, gap: { from: string; through: string }, now: D
     : '';
 }
 
-/** With all its digits where less of them would lie beside what can be reached. */
+/** With all digits if the rounded time would not be reachable. */
 function shown(exact: string, rounded: string, stretches: readonly ReachableStretch[]): string {
   const instant = instantFromDate(new Date(rounded));
   return stretches.some(({ from, through }) => from <= instant && instant <= through) ? rounded : exact;

@@ -32,12 +32,15 @@ import { proveEnd } from './prove-end.ts';
 const namesPerBatch = 2_000;
 
 export interface CaptureSignals {
-  /** Asks for the end, when what was heard is written down. */
+  /** Asks for the end, once everything that was heard is written. */
   readonly ending: AbortSignal;
   readonly signal: AbortSignal;
 }
 
-/** Follows one project under one lease until it is told to end or cannot go on; every batch is durable before the next. */
+/**
+ * Captures the changes of one project under one lease, until it is told to end or cannot continue. Every batch is
+ * durable before the next one.
+ */
 export async function captureProject(
   context: PitrContext,
   organizationId: string,
@@ -56,7 +59,7 @@ export async function captureProject(
   if (!found?.row.enabled) throw new Superseded('the lease is gone');
   const log = await openLog(context, found.row);
   try {
-    // Before the source is asked: where it is gone for good, a new key must still open what was captured of it.
+    // Before the source is asked: even if the source is gone for good, a new key must still open what was captured.
     await writeManifestIfFree(context, found.row, log, signal);
     const { destination } = log;
     await follow(context, { ...found, organizationId, lease, destination }, log, { ending, signal });
@@ -98,7 +101,7 @@ async function follow(
       const segment = await writer.append(batch);
       const reads = firestore.source.usage.documentsRead;
       await appendBatch(context, appender, batch, segment, reads - readsBefore);
-      // Where no base leads over the gap, the next one is not waited for.
+      // When no base covers the time after the gap, a new one is requested at once.
       if (batch.gap && (await ensureBaseOf(context, { organizationId, projectId: project.id })))
         await admitBackups(platform);
       readsBefore = reads;
@@ -111,7 +114,10 @@ async function follow(
   }
 }
 
-/** A log is of one database; a project that was led to another one begins a new log when it is switched on again. */
+/**
+ * A log belongs to one database. When a project is connected to another one, it must be switched off and on again to
+ * start a new log.
+ */
 function requireSameDatabase({ source }: ConnectedFirestore, { database }: LogRow): void {
   if (source.database === database) return;
   throw new Problem(
@@ -120,7 +126,7 @@ function requireSameDatabase({ source }: ConnectedFirestore, { database }: LogRo
   );
 }
 
-/** Where the source has point-in-time recovery of its own, it reaches into our gaps by whole minutes. */
+/** When the source has point-in-time recovery of its own, whole minutes in our gaps can be read from it. */
 async function noteSourceKeeps(
   context: PitrContext,
   { organizationId, projectId, sourceKeepsFrom: known }: LogRow,
@@ -135,7 +141,7 @@ async function noteSourceKeeps(
   );
 }
 
-/** Of a log that a rescan found, which has no position, the last segment alone knows whether it ends at a mark. */
+/** A log that a rescan found has no position. Only its last segment tells whether it ends at a mark. */
 async function endsBetweenMarks(
   { position, coveredThrough }: LogRow,
   last: SegmentRow | undefined,
@@ -180,7 +186,7 @@ function batchesOf(
   });
 }
 
-/** At once, and beside the capture: what a worker has read counts for whoever comes after it. */
+/** Saved at once, beside the capture: reads count for the next worker too. */
 function noteSpent(context: PitrContext, row: LogRow, spent: SpentReads): void {
   const { database, clock, log } = context.backups.platform;
   const since = new Date(clock.now().getTime() - hourMs).toISOString();
@@ -189,7 +195,7 @@ function noteSpent(context: PitrContext, row: LogRow, spent: SpentReads): void {
     .catch((error: unknown) => log.warn({ err: error, projectId: row.projectId }, 'reads could not be noted'));
 }
 
-/** From base and log, which costs the source nothing; while there is no base yet, from the source itself. */
+/** From base and log, which costs no reads of the source. While there is no base yet, from the source itself. */
 async function* knownNames(
   context: PitrContext,
   row: LogRow,

@@ -6,7 +6,7 @@ const leaseSeconds = 15;
 
 /** All SQL on who captures which log. Every transaction spans organizations. */
 export const leaseStore = {
-  /** Says that this process captures, and how many logs each of those that do should have. */
+  /** Registers this process as capturing, and returns how many logs each process should have. */
   async shareOf({ client }: Transaction, holder: string): Promise<number> {
     await client.query(
       `insert into pitr_workers (holder, heartbeat_at) values ($1, now())
@@ -23,7 +23,7 @@ export const leaseStore = {
     return rows[0]!.share;
   },
 
-  /** Takes logs that nobody captures: never held, let go, or their holder is dead. Each gets a new epoch. */
+  /** Claims logs that nobody captures: never held, released, or with a dead holder. Each gets a new epoch. */
   async claim(
     { client }: Transaction,
     holder: string,
@@ -46,7 +46,7 @@ export const leaseStore = {
     }));
   },
 
-  /** Keeps the leases of a holder; those that are not among the answer are lost. */
+  /** Renews the leases of a holder. Leases missing in the result are lost. */
   async heartbeat({ client }: Transaction, holder: string): Promise<Map<string, { epoch: number; enabled: boolean }>> {
     const { rows } = await client.query<{ project_id: string; epoch: number; enabled: boolean }>(
       `update pitr_logs set heartbeat_at = now()
@@ -86,7 +86,7 @@ export const leaseStore = {
     );
   },
 
-  /** The others need not wait for the heartbeat to fail. */
+  /** Lets the others take over without waiting for the heartbeat to time out. */
   async leave({ client }: Transaction, holder: string): Promise<void> {
     await client.query('delete from pitr_workers where holder = $1', [holder]);
   },

@@ -1,2 +1,2 @@
-/** The project or its organization is gone for now: looked at again later, and no failure. */
+/** The project or its organization is deleted. Not a failure; tried again later. */
 export class NothingToCapture extends Error {}

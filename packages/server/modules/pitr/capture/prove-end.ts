@@ -6,8 +6,8 @@ import type { Appender } from './append-batch.ts';
 const unproved = 'Collections were found late, as capture was switched off: what was in them is not known.';
 
 /**
- * Switched off, nobody asks any more whether there are collections that capture does not know, and soon nobody can: the end of the log is
- * proved now, or what lies behind the last proof is a gap.
+ * Once capture is off, nobody checks for unknown collections any more, and soon nobody can. So the end of the log is
+ * checked now; if that fails, the time since the last check becomes a gap.
  */
 export async function proveEnd(
   context: PitrContext,

@@ -3,7 +3,7 @@ import type { PitrContext } from '../context.ts';
 import { coverageOfLog, findBase } from '../coverage.ts';
 import { pitrStore } from '../pitr-store.ts';
 
-/** The bases from which open restores of a moment begin, each with those restores: none of them may go meanwhile. */
+/** The bases that open restores of a moment read, each with those restores. None of them may be removed meanwhile. */
 export async function basesRead(
   context: Pick<PitrContext, 'momentsRead'>,
   transaction: Transaction,

@@ -7,7 +7,10 @@ import { coverageOfLog, isBaseOf, isReachable, isUnbroken } from '../coverage.ts
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { openPast } from './open-past.ts';
 
-/** A backup holds what was there when it was asked for: capture gets so long to come that far. A quiet server speaks once a minute. */
+/**
+ * A backup holds everything that existed when it was requested, so capture gets this long to reach that time. When
+ * nothing changes, a server reports only once a minute.
+ */
 const waitMsMax = 90 * secondMs;
 const lookEveryMs = 250;
 const notThereYet = new EngineError(
@@ -15,13 +18,15 @@ const notThereYet = new EngineError(
   'what was there when the backup was asked for is captured in a moment, a minute at most while nothing changes.',
 );
 
-/** The database whose changes are captured, for backups of all of it; users are not captured. */
+/** The database whose changes are captured, for backups of everything except users, who are not captured. */
 export async function capturedDatabase(context: PitrContext, row: BackupRow): Promise<string | undefined> {
   const log = await logOf(context, row);
   return log?.enabled && log.position !== null && !row.includeAuthUsers ? log.database : undefined;
 }
 
-/** The end of a project's log, for a full backup of everything; undefined where nothing is captured or nothing reaches it. */
+/**
+ * The state at the end of a project's log, for a full backup; undefined when nothing is captured or no base reaches it.
+ */
 export async function capturedState(
   context: PitrContext,
   row: BackupRow,
@@ -34,18 +39,19 @@ export async function capturedState(
 }
 
 /**
- * An instant at which the log is exactly the database, for a backup that is read from the source: what changes around any
- * other instant may be heard as one, and what was there for a moment in between would stay in what is made of the backup.
+ * An instant at which log and database are equal, for a backup that is read from the source. Around any other instant,
+ * changes may be coalesced, and errors would stay in everything made from the backup.
  */
 export async function capturedMark(context: PitrContext, row: BackupRow, signal: AbortSignal): Promise<CapturedMark> {
   const mark = await endOfLog(context, row, signal, async () => true);
   if (mark) return mark;
-  // The base of a capture that lags behind for longer: without it nothing is reached at all, and the next one would do no better.
+  // When capture lags behind, its base is made without a mark: without a base nothing could be reached, and waiting
+  // would not help.
   const log = row.trigger === 'pitr' ? await logOf(context, row) : undefined;
   return { logId: log?.enabled ? log.logId : null, at: undefined };
 }
 
-/** The same on top of a chain that lies beside the backup to be made. */
+/** The state at the end of the log on top of an existing chain. */
 export async function capturedSince(
   context: PitrContext,
   row: BackupRow,
@@ -76,7 +82,10 @@ interface EndOfLog {
   readonly at: string;
 }
 
-/** The end of the log once it holds what was there when the backup was asked for; undefined when that takes too long. */
+/**
+ * Waits until the log holds everything that existed when the backup was requested, and returns its end; undefined when
+ * that takes too long.
+ */
 async function endOfLog(
   context: PitrContext,
   row: BackupRow,
@@ -89,7 +98,7 @@ async function endOfLog(
       const log = await logOf(context, row);
       if (!log?.enabled || log.error !== null) return undefined;
       if (!(await database.tenant(row.organizationId, (transaction) => isReached(log, transaction)))) return undefined;
-      // A stretch that was cut to be written ends at no mark; its rest follows at once.
+      // A stretch that was cut in order to be written does not end at a mark; the rest follows at once.
       if (Date.parse(log.coveredThrough) > row.createdAt.getTime() && !log.position?.isBetweenMarks)
         return { logId: log.logId, at: log.coveredThrough };
       noteWaiting(notThereYet);

@@ -15,7 +15,7 @@ export interface HistoryRequest {
   readonly signal: AbortSignal;
 }
 
-/** Segments looked at for one page: a document that changes all the time is told in more pages. */
+/** Segments read for one page; the history of a document that changes all the time has more pages. */
 const segmentsPerPage = 200;
 
 /** Captured versions of one document, newest first; the version of the oldest base comes last. */
@@ -32,7 +32,7 @@ interface Captured {
   readonly oldestBase: string | undefined;
 }
 
-/** What the log alone knows of a document, newest first: one more than was asked for when there are more. */
+/** The captured versions of a document, newest first: one more than requested if there are more. */
 export async function capturedVersions(context: PitrContext, request: HistoryRequest): Promise<Captured> {
   const { organizationId, projectId, path, before, limit, signal } = request;
   const { database } = context.backups.platform;

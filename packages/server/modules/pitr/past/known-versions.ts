@@ -32,7 +32,7 @@ export interface VersionsPosition {
   logBefore: string | null;
   /** Backups behind this one come next. */
   backup: { snapshotTime: string; id: string } | null;
-  /** Found already, and not shown for want of room. */
+  /** Found already, but there was no room on the page. */
   waiting: KnownVersion[];
 }
 
@@ -42,20 +42,20 @@ export interface VersionsPage {
   unreadable: Unreadable[];
 }
 
-/** Where nobody could look; null: the log. */
+/** What could not be read; null means the log. */
 export interface Unreadable {
   backupId: string | null;
   code: string;
   message: string;
 }
 
-/** A page looks into so many backups, for so long, and no more; one without a version may be empty and still go on. */
+/** Limits of one page. A page without a version may be empty and still have a next page. */
 const backupsPerPage = 200;
 const backupsAtOnce = 6;
 const pageMs = 8 * secondMs;
 const afterEverything = '9999-12-31T23:59:59.999999999Z';
 
-/** Every version of a document that anybody knows: the live database, the log and the backups, newest first. */
+/** Every known version of a document, newest first, from the live database, the log and the backups. */
 export async function knownVersions(context: PitrContext, request: VersionsRequest): Promise<VersionsPage> {
   const { organizationId, projectId, limit } = request;
   await context.backups.platform.database.tenant(organizationId, (transaction) =>
@@ -63,7 +63,7 @@ export async function knownVersions(context: PitrContext, request: VersionsReque
   );
   const walk = new Walk(context, request);
   if (!request.position) await walk.lookAtLive();
-  // Up to the first of the next page: only then it is known which backups hold the last of this one.
+  // One version more than the page holds: only then all backups that hold the last one are known.
   while (walk.found.length <= limit && (await walk.step()));
   const next = walk.isOver && walk.found.length <= limit ? null : walk.position(walk.found.slice(limit));
   return { versions: walk.found.slice(0, limit), next, unreadable: walk.unreadable.slice(0, unreadableMax) };
@@ -71,7 +71,7 @@ export async function knownVersions(context: PitrContext, request: VersionsReque
 
 const unreadableMax = 100;
 
-/** What is wrong with one stored thing says nothing of the others. */
+/** Errors that concern only one backup or the log, and not the others. */
 const ofOneThing: ReadonlySet<string> = new Set([
   'DECRYPTION_ERROR',
   'INTEGRITY_ERROR',
@@ -80,7 +80,7 @@ const ofOneThing: ReadonlySet<string> = new Set([
   'STORAGE_CREDENTIALS_MISSING',
 ]);
 
-/** Goes back in time through the log and the backups at once. */
+/** Goes back in time through log and backups together. */
 class Walk {
   readonly #context: PitrContext;
   readonly #request: VersionsRequest;
@@ -117,7 +117,7 @@ class Walk {
     return { state: this.#timeline.state, logBefore, backup: this.#lastBackup, waiting };
   }
 
-  /** A source that does not answer takes nothing away from what backups and log know. */
+  /** When the source does not answer, backups and log are still shown. */
   async lookAtLive(): Promise<void> {
     const { path, signal } = this.#request;
     try {
@@ -138,7 +138,9 @@ class Walk {
     }
   }
 
-  /** The newer of the next captured version and the next backup; false when this page has looked far enough. */
+  /**
+   * Takes the newer one of the next captured version and the next backup; false when this page has looked far enough.
+   */
   async step(): Promise<boolean> {
     const captured = await this.#nextCaptured();
     const backup = await this.#nextBackup();
@@ -216,7 +218,7 @@ class Walk {
     );
   }
 
-  /** What a backup says by itself: an increment that does not speak of the document leaves it as it was before. */
+  /** What one backup says about the document. An increment without the document says that it did not change. */
   async #lookInto({ id, type, snapshotTime }: BackupInTime): Promise<Sighting | undefined> {
     const { organizationId, path, signal } = this.#request;
     const origin = { source: 'backup', backupId: id } as const;
@@ -238,7 +240,7 @@ class Walk {
   }
 }
 
-/** Documents of a foreign file carry no times; theirs is the time at which they were seen. */
+/** Documents of a foreign file have no times; they get the time at which they were seen. */
 function presentIn(body: Uint8Array, origin: Pick<KnownVersion, 'source' | 'backupId'>, seenAt: string): Sighting {
   const { createTime, updateTime } = decodeDocument(body);
   const updated = parseInstant(updateTime ?? '') ?? parseInstant(seenAt) ?? seenAt;

@@ -34,7 +34,7 @@ export async function openLive(
   }
 }
 
-/** Collections and documents take turns, and none is without a name. */
+/** An even number of segments, none of them empty. */
 export function isDocumentPath(path: string): boolean {
   const segments = path.split('/');
   return segments.length % 2 === 0 && segments.every((segment) => segment !== '');

@@ -8,7 +8,7 @@ import { openPast, requirePast } from './open-past.ts';
 
 const lookTimeoutMs = 20_000;
 
-/** What restores need of the past between backups. */
+/** What restores need from point-in-time recovery. */
 export function momentsOf(context: PitrContext): Moments {
   return {
     require: async (organizationId, projectId, at) => {
@@ -16,7 +16,7 @@ export function momentsOf(context: PitrContext): Moments {
       await inTime(lookTimeoutMs, 'STORAGE_UNAVAILABLE', look);
     },
     open: async (organizationId, projectId, at, signal) => {
-      // The log was read, and so checked, as the view was opened; what lies below it is checked like any backup.
+      // Opening the view has read and checked the log; the backups below it are checked by the restore.
       const { view, readers, close } = await openPast(context, { organizationId, projectId, at, signal });
       return { view, readers, scope: wholeDatabase, close };
     },

@@ -30,9 +30,9 @@ export interface PastRequest {
   readonly at: string;
   readonly signal: AbortSignal;
   readonly attemptsMax?: number;
-  /** By a caller that makes sure itself. */
+  /** The caller does the proof itself. */
   readonly isProof?: boolean;
-  /** What cannot be proved is refused, also when the source does not answer. */
+  /** Throws when the instant cannot be proved, also because the source does not answer. */
   readonly isStrict?: boolean;
   /** The chain to begin with, which stays open; absent: the newest base that reaches the instant. */
   readonly chain?: readonly BackupReader[];
@@ -40,16 +40,16 @@ export interface PastRequest {
 
 interface FoundPast {
   readonly row: LogRow;
-  /** Null when the caller brings its own. */
+  /** Null when the caller passes its own chain. */
   readonly base: Base | null;
   readonly from: string;
   readonly instant: string;
   readonly keys: readonly string[];
-  /** Nothing of ours reaches it, but the source itself keeps it. */
+  /** Not reachable from our log, but the source itself keeps this minute. */
   readonly isMinute?: boolean;
 }
 
-/** Where an instant of a project would be read from; refused as the API tells it when it cannot be reached. */
+/** Finds what is needed to read an instant; throws an error of the API when it cannot be reached. */
 async function findPast(
   context: PitrContext,
   { organizationId, projectId, at, chain, isProof = false, isStrict = false }: PastRequest,
@@ -72,7 +72,7 @@ async function findPast(
   });
 }
 
-/** The same, and proved that the log knows every collection of that instant. */
+/** The same, and proves that the log knows every collection of that instant. */
 export async function requirePast(context: PitrContext, request: PastRequest): Promise<FoundPast> {
   const found = await findPast(context, request);
   if (request.isProof !== true && !found.isMinute) await requireProof(context, found.row, found.instant, request);
@@ -101,7 +101,7 @@ export async function openPast(context: PitrContext, request: PastRequest): Prom
       instant,
       scratch: scratch.store,
       codec: context.backups.engine.codec,
-      // That it can be reached was seen in the catalogue, which knows every gap.
+      // The catalogue, which knows every gap, has already shown that it can be reached.
       coverage: { stretches: [stretch], gaps: [] },
       segmentKeys: keys,
       signal,
@@ -113,7 +113,7 @@ export async function openPast(context: PitrContext, request: PastRequest): Prom
   }
 }
 
-/** What the catalogue knows and storage does not have will not come back by trying again. */
+/** What is missing in storage will not come back by trying again. */
 function asLost(error: unknown): unknown {
   if (!isEngineError(error, 'STORAGE_NOT_FOUND')) return error;
   return new EngineError(
@@ -136,8 +136,9 @@ async function openBase(
 }
 
 /**
- * A collection that appeared just now, below a document that nobody touched, is found by the next proof. An instant
- * behind the last proof is proved on demand, by counts; when the source does not answer, the log is all there is.
+ * Proves that the log knows all collections. A new collection below an unchanged document is found only by the next
+ * regular proof. So an instant after the last proof is proved here, by counts. When the source does not answer, the log
+ * has to be trusted.
  */
 async function requireProof(
   context: PitrContext,

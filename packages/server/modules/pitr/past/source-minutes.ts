@@ -19,13 +19,13 @@ import { type LogRow, pitrStore } from '../pitr-store.ts';
 /** How long the source keeps whole minutes. */
 const sourceKeepsMs = 7 * dayMs;
 
-/** From when on whole minutes can be read from the source itself; null where it keeps none. */
+/** The first whole minute that can be read from the source itself; null when it keeps none. */
 function minutesFrom({ sourceKeepsFrom }: Pick<LogRow, 'sourceKeepsFrom'>, now: Date): string | null {
   if (sourceKeepsFrom === null) return null;
   return laterOf(sourceKeepsFrom, instantFromDate(new Date(now.getTime() - sourceKeepsMs)));
 }
 
-/** The whole minutes next to an instant that the source keeps. */
+/** The nearest whole minutes around an instant that the source keeps. */
 export function minutesAround(
   instant: string,
   row: Pick<LogRow, 'sourceKeepsFrom'>,
@@ -44,7 +44,7 @@ export interface SourceView {
   close(): Promise<void>;
 }
 
-/** The whole database as the source itself shows it at a minute: one read per document. */
+/** The whole database at a minute, read from the source: one read per document. */
 export async function openMinute(
   context: PitrContext,
   row: LogRow,

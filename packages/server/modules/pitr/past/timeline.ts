@@ -3,25 +3,25 @@ import type { ItemOf, Operations } from '@holdfast/contract';
 export type KnownVersion = ItemOf<Operations['listDocumentVersions']>;
 type Origin = Pick<KnownVersion, 'source' | 'backupId'>;
 
-/** How a document was at one time, as somebody saw it. */
+/** The state of a document at one time, from one origin. */
 export type Sighting = Origin & { at: string } & (
     | { kind: 'present'; updateTime: string; isFirst: boolean }
     | { kind: 'absent'; isExact: boolean }
   );
 
-/** What the newest sighting so far said. Small and plain, so that it travels in a cursor. */
+/** What the last sighting said. Small and plain, because it is stored in a cursor. */
 export type TimelineState =
   | { kind: 'unknown' }
   | { kind: 'present'; updateTime: string }
   | { kind: 'absent'; at: string; origin: Origin; isTold: boolean };
 
 /**
- * Makes versions of sightings, newest first. A version seen in several places is told once, by the first who saw it. A
- * document that was seen missing was deleted by the oldest time at which it was missing and after which it had been there.
+ * Turns sightings, newest first, into versions. A version that several origins saw is returned once, by the first one.
+ * A document that was missing was deleted at the oldest time at which it was missing and before which it existed.
  */
 export class Timeline {
   state: TimelineState;
-  /** The version that was told last: backups behind it may hold it too. */
+  /** The last returned version: older backups may hold it too. */
   #last: KnownVersion | undefined;
 
   constructor(state: TimelineState = { kind: 'unknown' }, last?: KnownVersion) {
@@ -51,7 +51,7 @@ export class Timeline {
     return isExact ? this.#deletion() : [];
   }
 
-  /** Only what was there can have been deleted, so it is told when an older sighting shows it. */
+  /** A deletion is returned only once an older sighting shows the document. */
   #deletion(): KnownVersion[] {
     if (this.state.kind !== 'absent' || this.state.isTold) return [];
     this.state.isTold = true;

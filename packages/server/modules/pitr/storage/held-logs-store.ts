@@ -8,7 +8,7 @@ export interface HeldLog {
   readonly coveredThrough: string;
 }
 
-/** By their project. */
+/** The logs in a destination by project. */
 export async function logsByProject(
   { client }: Transaction,
   organizationId: string,
@@ -27,7 +27,7 @@ interface LogSize {
   readonly bytes: number;
 }
 
-/** Asked for a few: a log may have hundreds of thousands of segments. */
+/** Asked only for a few logs: one may have hundreds of thousands of segments. */
 export async function sizesOfLogs(
   { client }: Transaction,
   organizationId: string,

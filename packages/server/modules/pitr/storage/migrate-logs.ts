@@ -16,13 +16,13 @@ import { removeLogJob } from '../jobs.ts';
 import { lockOf, logLockName, logRemovalLockName, readerOf } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 
-/** Nobody captures while the last objects are copied; the lease is free again after this long in any case. */
+/** Capture pauses while the last objects are copied. After this long it may begin again in any case. */
 const pauseMs = 5 * minuteMs;
 const lookEveryMs = 500;
 
 /**
- * Logs follow their bases. Each is copied while it is being written, then capture pauses for the rest of it, and its record
- * is switched; the originals go last, as a job.
+ * Moves the logs of a destination. Each is copied while capture goes on; then capture pauses while the rest is copied
+ * and the record is switched. A job removes the originals last.
  */
 export async function migrateLogs(context: PitrContext, run: TaskRun): Promise<TaskResult> {
   const { destination, task, signal } = run;
@@ -56,7 +56,7 @@ interface Move {
   signal: AbortSignal;
 }
 
-/** What an earlier move has left in the target may still be on its way out: it would take along what is brought back now. */
+/** Waits until an earlier removal in the target has ended: it would also remove what is copied there now. */
 async function moveAlone(context: PitrContext, row: LogRow, move: Move): Promise<number> {
   const { database } = context.backups.platform;
   const { organizationId, logId } = row;
@@ -95,10 +95,10 @@ async function moveLog(context: PitrContext, row: LogRow, move: Move): Promise<n
   await database.tenant(organizationId, async (transaction) => {
     const current = await pitrStore.lock(transaction, organizationId, projectId);
     if (current?.logId !== logId) return;
-    // Somebody repaired or began to capture meanwhile: what they wrote lies in the old place alone.
+    // The log was repaired or captured meanwhile, and those segments are only in the old place.
     if (current.epoch !== paused.epoch || current.nextSequence !== paused.nextSequence)
       throw new Error(`the log of ${projectId} changed while it was moved`);
-    // A rotation that came since then has written its manifest into the old place, or will not write it there any more.
+    // A rotation in between has written its manifest only to the old place, or not at all.
     const isManifestCopied = paused.manifestWritten && paused.envelope.wrapped === current.envelope.wrapped;
     const change = { storageDestinationId: move.target.id, retryAt: null, manifestWritten: isManifestCopied };
     await pitrStore.update(transaction, organizationId, projectId, change);
@@ -109,8 +109,8 @@ async function moveLog(context: PitrContext, row: LogRow, move: Move): Promise<n
 }
 
 /**
- * Objects are never changed, except for the manifest, which goes last. What lies there already is not sent again, and what
- * lies there whole does not give way to something damaged.
+ * Copies new objects. Only the manifest ever changes, and it is copied last. Identical objects are not sent again, and
+ * a whole object is not replaced by a damaged one.
  */
 async function copyNew(
   reader: LogReader,

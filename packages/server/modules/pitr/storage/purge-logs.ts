@@ -8,7 +8,10 @@ import { type PurgeLogs, purgeLogsJob, removeLogJob } from '../jobs.ts';
 import { pitrStore } from '../pitr-store.ts';
 import { removeLogObjects } from '../upkeep/remove-log.job.ts';
 
-/** Enqueued in the transaction that removes the rows: logs, what they were made of, and what is being removed already. */
+/**
+ * Enqueued in the transaction that removes the rows, for logs, for the logs from which they took time, and for logs
+ * whose removal is still queued.
+ */
 export function purgeLogsHook(queue: Queue): PurgeHook {
   return async (transaction, organizationId) => {
     const logs = await pitrStore.ofOrganization(transaction, organizationId);
@@ -16,7 +19,7 @@ export function purgeLogsHook(queue: Queue): PurgeHook {
     const all = [...logs, ...logs.flatMap(({ joined }) => joined), ...leaving];
     const logIdsIn = new Map<string, Set<string>>();
     const add = (place: string, logId: string) => logIdsIn.set(place, (logIdsIn.get(place) ?? new Set()).add(logId));
-    // A migration that did not come to its end has left a part of each in either place.
+    // An unfinished migration has left a part of each log in either place.
     const known = await storageStore.all(transaction, organizationId);
     const everMigrated = await taskStore.migratedPlaces(transaction, organizationId);
     const migrated = known.flatMap(({ id }) => (everMigrated.has(id) ? [id] : []));
@@ -34,7 +37,7 @@ export function purgeLogsHook(queue: Queue): PurgeHook {
   };
 }
 
-/** A locked object stays until its lock ends, and is tried again until then; without its key nobody can read it. */
+/** A locked object is tried again until its lock ends. Without its key nobody can read it. */
 export async function purgeLogs(context: PitrContext, job: RunningJob<PurgeLogs>): Promise<void> {
   const { log, clock } = context.backups.platform;
   try {
@@ -61,7 +64,7 @@ async function purgeOnce(context: PitrContext, job: RunningJob<PurgeLogs>): Prom
   let isKept = false;
   try {
     for (const logId of logIds) {
-      // A rescan of somebody who has its key has found it since then.
+      // Somebody who has its key has found and registered it since then.
       if (await database.system((transaction) => pitrStore.findByLog(transaction, logId))) continue;
       await removeLogObjects(store, logId, job).catch((error: unknown) => {
         if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;

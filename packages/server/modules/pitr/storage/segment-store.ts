@@ -10,9 +10,9 @@ export interface CapturedSegment {
   readonly gap: StoredGap | null;
 }
 
-/** SQL on segments for whoever compares them with what lies in their storage. */
+/** SQL on segments, for comparing them with what is in storage. */
 export const segmentStore = {
-  /** What is said to lie in storage, and whether it was missed there before. */
+  /** All segments of a log, and whether they were missing before. */
   async storedSegments(
     { client }: Transaction,
     logId: string,
@@ -31,7 +31,7 @@ export const segmentStore = {
     return rowCount !== 0;
   },
 
-  /** What was captured, oldest first, and the gaps that it tells of; repairs are left out. */
+  /** Captured segments, oldest first, with their gaps; repairs are left out. */
   async capturedSegments({ client }: Transaction, logId: string): Promise<CapturedSegment[]> {
     const { rows } = await client.query<CapturedSegment>(
       `select sequence, covered_from as "coveredFrom", covered_through as "coveredThrough", gap from pitr_segments
@@ -48,7 +48,7 @@ export const segmentStore = {
       .where(and(eq(pitrSegments.logId, logId), eq(pitrSegments.sequence, sequence)));
   },
 
-  /** What such a segment covered is a gap, as long as it is lost. */
+  /** The time of a lost segment is a gap for as long as it is lost. */
   async loseSegments({ client }: Transaction, logId: string, sequences: readonly number[], why: string): Promise<void> {
     await client.query(
       `update pitr_segments

@@ -7,7 +7,7 @@ import { logsByProject, sizesOfLogs } from './held-logs-store.ts';
 const noBackups = { backups: 0, bytes: 0, newestBackupAt: null };
 const noSegments = { segments: 0, bytes: 0 };
 
-/** What a destination holds of some of the projects; those with the most in backups come first. */
+/** What some projects have stored in a destination, those with the most in backups first. */
 export async function storageContents(
   transaction: Transaction,
   { organizationId, destinationId }: StoragePlace,

@@ -3,8 +3,9 @@ import { dayMs } from '../../../platform/durations.ts';
 import type { LogRow } from '../pitr-store.ts';
 
 /**
- * By the database's time while capture runs: a clock of ours that runs ahead, or a capture that stands still, takes nothing. Days in which no
- * catalogue knew of the log do not count: who finds one in a bucket has all its days to use it.
+ * The oldest time that is kept. While capture runs, the database's time counts, so that a clock that runs ahead, or a
+ * capture that is stuck, removes nothing. Days in which no catalogue knew of the log do not count: whoever finds a log
+ * in a bucket has all its days to use it.
  */
 export function retainedFrom({ retentionDays, enabled, coveredThrough, createdAt }: LogRow, now: Date): string {
   const endMs = Date.parse(coveredThrough);
