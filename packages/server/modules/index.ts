@@ -84,7 +84,6 @@ import {
 } from './restores/index.ts';
 import {
   afterBackup,
-  checkRetention,
   claimDueOfProject,
   createSchedulesModule,
   deleteSchedulesOf,
@@ -92,6 +91,7 @@ import {
   isPeriodicFull,
   moveSchedules,
   recordAnomaly,
+  retentionCheckStore,
   type SchedulesContext,
   scheduleStore,
 } from './schedules/index.ts';
@@ -212,7 +212,8 @@ export function composeModules(platform: Platform): Composition {
     capturedMark: (row, signal) => capturedMark(pitrContext, row, signal),
     isPeriodicFull: (row) => isPeriodicFull(database, row),
     onEnded: (transaction, ended) => afterBackup(schedulesContext, transaction, ended),
-    onFreed: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
+    onFreed: (transaction, row) =>
+      retentionCheckStore.request(transaction, row.organizationId, row.projectId, clock.now()),
     onUnproven: (transaction, backup, reason) =>
       recordAnomaly(schedulesContext, transaction, backup, { reason, before: null, after: null }),
   };

@@ -2,14 +2,14 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { type BackupInEvent, type BackupRow, backupStore, requestVerification } from '../backups/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { detectAnomaly } from './retention/anomalies.ts';
-import { checkRetention } from './retention/check-retention.ts';
+import { retentionCheckStore } from './retention/retention-check-store.ts';
 import { dueAfterDays } from './retention/rules.ts';
 import { safetyBackupDays } from './retention/verdicts.ts';
 import { type RunRow, runStore } from './run-store.ts';
 import { type ScheduleRow, scheduleStore } from './schedule-store.ts';
 import type { RunStatus } from './tables.ts';
 
-/** What the end of a backup means for its run, its term and its project; part of the transaction that ends it. */
+/** Updates run, expiry and retention when a backup ends, in the transaction that ends it. */
 export async function afterBackup(
   context: SchedulesContext,
   transaction: Transaction,
@@ -25,9 +25,9 @@ export async function afterBackup(
   if (row.trigger !== 'pre_restore' && row.type !== 'synthetic' && row.imported === null)
     await detectAnomaly(context, transaction, facts);
   if (schedule && run?.number) await prove(context, transaction, row.id, schedule, run.number);
-  // A merged backup that takes the place of another must be found whole before that one may go.
+  // A merged backup must be found whole before the backup that it replaces may be removed.
   if (row.standsFor) await requestVerification(context.backups, transaction, organizationId, row.id);
-  await checkRetention(transaction, organizationId, row.projectId, context.backups.platform.clock.now());
+  await retentionCheckStore.request(transaction, organizationId, row.projectId, context.backups.platform.clock.now());
 }
 
 async function endRun(transaction: Transaction, run: RunRow, row: BackupRow): Promise<void> {
@@ -42,7 +42,7 @@ async function endRun(transaction: Transaction, run: RunRow, row: BackupRow): Pr
   });
 }
 
-/** When the record says that it goes, as far as that is a matter of days. */
+/** Sets the time when the backup expires, if that depends only on days. */
 async function setTerm(
   transaction: Transaction,
   row: BackupRow,

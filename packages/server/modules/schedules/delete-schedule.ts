@@ -5,13 +5,13 @@ import { deleteBackupsOfSchedule, retentionStore } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { presentSchedule, scheduleEtag } from './present-schedule.ts';
-import { checkRetention } from './retention/check-retention.ts';
+import { retentionCheckStore } from './retention/retention-check-store.ts';
 import { scheduleChanged } from './schedule-events.ts';
 import { type ScheduleRow, scheduleStore } from './schedule-store.ts';
 
 /**
- * Its backups stay, and go when their own term says so; with `deleteBackups` they go at once, all or none. Says how many
- * went.
+ * Deletes a schedule. Its backups stay until they expire; with `deleteBackups` they are deleted at once, all or none.
+ * Returns how many were deleted.
  */
 export async function deleteSchedule(
   context: SchedulesContext,
@@ -59,7 +59,7 @@ async function remove(
   const now = clock.now();
   await retentionStore.keepTerm(transaction, row);
   await scheduleStore.remove(transaction, row.organizationId, row.id);
-  await checkRetention(transaction, row.organizationId, row.projectId, now);
+  await retentionCheckStore.request(transaction, row.organizationId, row.projectId, now);
   const gone = { ...row, enabled: false, nextRunAt: null };
   if (project) await outbox.emit(transaction, scheduleChanged('schedule.deleted', { row: gone, project, now }));
 }

@@ -7,8 +7,8 @@ import { requireRoom } from '../organizations/index.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { claimDue } from './due/claim-due.ts';
-import { bringBackFarDue } from './due/far-due.ts';
-import { tellNotBegun } from './due/not-begun.ts';
+import { correctFarDueTimes } from './due/correct-far-due-times.ts';
+import { reportLateStarts } from './due/report-late-starts.ts';
 import { applyRetention } from './retention/apply-retention.ts';
 import { retentionCheckStore } from './retention/retention-check-store.ts';
 import { scheduleHandlers } from './routes.ts';
@@ -25,10 +25,10 @@ export { deleteSchedulesOf } from './delete-schedule.ts';
 export { claimDueOfProject, dueOfProject } from './due/claim-due.ts';
 export { typeOfRun } from './due/scheduled-backup.ts';
 export { recordAnomaly } from './retention/anomalies.ts';
-export { checkRetention } from './retention/check-retention.ts';
+export { retentionCheckStore } from './retention/retention-check-store.ts';
 export { type MeasuredSchedule, type ScheduleSummary, scheduleStore } from './schedule-store.ts';
 
-/** Schedules taken in one transaction. */
+/** Schedules claimed in one transaction. */
 const claimedAtOnce = 250;
 const runsKeptDays = 90;
 const runsPerStatement = 5000;
@@ -38,8 +38,12 @@ export function createSchedulesModule(context: SchedulesContext): Module {
     handlers: scheduleHandlers(context),
     tasks: [
       { name: 'schedules', everyMs: secondMs, everywhere: true, run: (signal) => startDue(context, signal) },
-      { name: 'runs that have not begun', everyMs: 20 * secondMs, run: async () => void (await tellNotBegun(context)) },
-      { name: 'due times far away', everyMs: hourMs, run: (signal) => bringBackFarDue(context, signal) },
+      {
+        name: 'runs that have not begun',
+        everyMs: 20 * secondMs,
+        run: async () => void (await reportLateStarts(context)),
+      },
+      { name: 'due times far away', everyMs: hourMs, run: (signal) => correctFarDueTimes(context, signal) },
       {
         name: 'retention',
         everyMs: 5 * secondMs,
@@ -51,7 +55,7 @@ export function createSchedulesModule(context: SchedulesContext): Module {
   };
 }
 
-/** Starts everything that is due, in batches. Costs one look at an index when nothing is. */
+/** Starts everything that is due, in batches. When nothing is due, this costs one index lookup. */
 async function startDue(context: SchedulesContext, signal: AbortSignal): Promise<void> {
   let taken = 0;
   for (let count = claimedAtOnce; count === claimedAtOnce && !signal.aborted; taken += count)
@@ -66,7 +70,7 @@ async function removeOldRuns(context: SchedulesContext, signal: AbortSignal): Pr
     removed = await database.system((transaction) => runStore.removeBefore(transaction, before, runsPerStatement));
 }
 
-/** Whether a backup is full only because a schedule of increments wants one now and then. */
+/** Whether a backup is full only because a schedule of increments takes a full backup now and then. */
 export async function isPeriodicFull(
   database: Database,
   { organizationId, scheduleId }: Pick<BackupRow, 'organizationId' | 'scheduleId'>,
@@ -78,7 +82,10 @@ export async function isPeriodicFull(
   return schedule?.type === 'incremental';
 }
 
-/** Schedules go along with their project, disabled: whoever receives them decides what they may do there. Says which. */
+/**
+ * Moves schedules with their project, disabled: the other organization decides what they may do there. Returns their
+ * ids.
+ */
 export async function moveSchedules(
   { config, clock }: Pick<Platform, 'config' | 'clock'>,
   transaction: Transaction,

@@ -3,18 +3,22 @@ import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
 import type { Caller } from '../../platform/principal.ts';
+import { retentionStore } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
 import { firstRun, fullEveryDefault, requireDestinations, requireExclusions } from './check-settings.ts';
 import type { SchedulesContext } from './context.ts';
 import { claimDueOf } from './due/claim-due.ts';
 import { presentSchedule, scheduleEtag } from './present-schedule.ts';
-import { checkRetention, setTerms } from './retention/check-retention.ts';
+import { retentionCheckStore } from './retention/retention-check-store.ts';
 import { scheduleChanged } from './schedule-events.ts';
 import { type NewSchedule, type ScheduleRow, scheduleStore } from './schedule-store.ts';
 
 type Change = BodyOf<Operations['updateSchedule']>;
 
-/** Only what is given changes; when nothing would change, nothing is told either. A change of the time is counted from now; what was due before it is taken first. */
+/**
+ * Changes only the given fields; without a real change there is no event. A new time counts from now, so due times from
+ * before are claimed first.
+ */
 export async function updateSchedule(
   context: SchedulesContext,
   caller: Caller,
@@ -48,8 +52,10 @@ async function updateUnlessDue(
     if (isAsBefore(before, columns)) return before;
     const row = await scheduleStore.update(transaction, organizationId, scheduleId, { ...columns, updatedAt: now });
     const project = await projectStore.findKept(transaction, organizationId, row.projectId);
-    if (row.retentionDays !== before.retentionDays) await setTerms(transaction, row);
-    if (keepsOtherwise(before, row)) await checkRetention(transaction, organizationId, row.projectId, now);
+    if (row.retentionDays !== before.retentionDays)
+      await retentionStore.setTerms(transaction, organizationId, row.id, row.retentionDays);
+    if (changesRetention(before, row))
+      await retentionCheckStore.request(transaction, organizationId, row.projectId, now);
     if (before.enabled && !row.enabled) await context.onSwitchedOff(transaction, row);
     if (project) await platform.outbox.emit(transaction, scheduleChanged('schedule.updated', { row, project, now }));
     await audit.noteCaller(transaction, caller, {
@@ -74,7 +80,7 @@ async function columnsOf(
     const ids = storageDestinationIds ?? [storageDestinationId ?? []].flat();
     columns.storageDestinationIds = await requireDestinations(transaction, before.organizationId, ids);
   }
-  // One way to keep backups replaces the other; null takes away the one it names.
+  // Retention by days replaces the policy and the other way round; null removes the named one.
   if (retention !== undefined) columns.retentionDays = retention;
   if (retentionPolicy !== undefined) columns.retentionPolicy = retentionPolicy;
   if (retention) columns.retentionPolicy = null;
@@ -99,7 +105,7 @@ function changesTime(before: ScheduleRow, change: Change): boolean {
   return after.cron !== before.cron || after.timezone !== before.timezone || after.enabled !== before.enabled;
 }
 
-function keepsOtherwise(before: ScheduleRow, after: ScheduleRow): boolean {
+function changesRetention(before: ScheduleRow, after: ScheduleRow): boolean {
   return (
     before.retentionDays !== after.retentionDays ||
     before.timezone !== after.timezone ||

@@ -3,7 +3,7 @@ import { type CronExpression, parseCron } from '../cron/cron-expression.ts';
 import { newestDueTimes } from '../cron/due-times.ts';
 import { nextRun } from '../cron/next-run.ts';
 
-/** Of an outage so many missed runs are told one by one. */
+/** How many missed runs of an outage are recorded one by one. */
 const missedToldMax = 10;
 
 export interface DueSchedule {
@@ -17,18 +17,16 @@ export interface DueSchedule {
 export interface DuePlan {
   /** The due time that starts a backup now. */
   trigger: Date | null;
-  /** Whether it is made up for: it should have begun long ago. */
-  isCaughtUp: boolean;
   /** Oldest first. */
   missed: readonly Date[];
-  /** Missed ones before those, which are not told one by one. */
+  /** There are older missed runs, which are not recorded one by one. */
   missedBefore: boolean;
-  /** Late by less than a missed one, and a later one runs in their place. */
+  /** Late but not yet missed; a later due time runs in their place. */
   passedOver: readonly Date[];
   next: Date | null;
 }
 
-/** What becomes of every due time up to now. Each of them appears once, but for the older ones of a long outage. */
+/** Decides what to do with every due time up to now. Each appears once, except the oldest ones of a long outage. */
 export function planDue(schedule: DueSchedule, now: Date): DuePlan {
   const expression = parseCron(schedule.cron);
   const toleranceMs = schedule.missedAfterMinutes * minuteMs;
@@ -41,7 +39,6 @@ export function planDue(schedule: DueSchedule, now: Date): DuePlan {
   const missed = others.filter(isMissed);
   return {
     trigger: runs ? newest : null,
-    isCaughtUp: runs && isMissed(newest),
     missed: missed.slice(-missedToldMax),
     missedBefore: missed.length > missedToldMax,
     passedOver: others.filter((date) => !isMissed(date)).slice(-missedToldMax),
@@ -49,14 +46,17 @@ export function planDue(schedule: DueSchedule, now: Date): DuePlan {
   };
 }
 
-/** From the one the schedule shows up to now: as many of the newest as are told, of those that were missed and of all, oldest first. */
+/**
+ * The due times since the one that the schedule shows: as many of the newest as are recorded, oldest first, both of all
+ * and of the missed ones.
+ */
 function dueTimesToTell(
   expression: CronExpression,
   { timezone, nextRunAt }: DueSchedule,
   now: Date,
   toleranceMs: number,
 ): Date[] {
-  // One more for the run that begins, and one that shows whether there are still others.
+  // One more for the run that begins, and one that shows whether there are more.
   const count = missedToldMax + 2;
   const newestUpTo = (until: Date) => newestDueTimes(expression, timezone, { after: nextRunAt, until }, count);
   const all = newestUpTo(now);

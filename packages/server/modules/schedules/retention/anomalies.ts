@@ -10,7 +10,7 @@ import {
 } from '../../backups/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { SchedulesContext } from '../context.ts';
-import { checkRetention } from './check-retention.ts';
+import { retentionCheckStore } from './retention-check-store.ts';
 
 /** Smaller collections come and go. */
 const collectionDocumentsMin = 1000;
@@ -21,7 +21,7 @@ interface Counted {
   collectionCounts: Readonly<Record<string, number>>;
 }
 
-/** Compares a completed backup with the one before it; a sudden loss is told, and retention removes nothing any more. */
+/** Compares a completed backup with the previous one. A sudden loss is reported and freezes retention. */
 export async function detectAnomaly(
   context: SchedulesContext,
   transaction: Transaction,
@@ -35,7 +35,10 @@ export async function detectAnomaly(
   if (anomaly) await recordAnomaly(context, transaction, facts, anomaly);
 }
 
-/** The collections kept with a backup are those above a thousand documents, so one that shrank below is gone from them. */
+/**
+ * A backup keeps counts of collections with more than a thousand documents. A collection that shrank below that has no
+ * count in the newer backup.
+ */
 export function compareCounts(before: Counted, after: Counted, shrinkPercent: number): StoredAnomaly | undefined {
   const shrank = (from: number, to: number) => from > 0 && to <= from * (1 - shrinkPercent / 100);
   const measure = ({ id }: Counted, documentCount: number, collection: string | null) => ({
@@ -50,7 +53,7 @@ export function compareCounts(before: Counted, after: Counted, shrinkPercent: nu
       after: measure(after, after.documentCount, null),
     };
   for (const [path, count] of Object.entries(before.collectionCounts)) {
-    // A collection may be called as what every object has.
+    // A collection may be named like a property that every object has.
     const now = Object.hasOwn(after.collectionCounts, path) ? after.collectionCounts[path]! : 0;
     if (count <= collectionDocumentsMin || !shrank(count, now)) continue;
     return {
@@ -62,7 +65,7 @@ export function compareCounts(before: Counted, after: Counted, shrinkPercent: nu
   return undefined;
 }
 
-/** Written into the backup, told to the world, and the project's retention frozen. */
+/** Records the anomaly in the backup, reports it, and freezes the project's retention. */
 export async function recordAnomaly(
   context: SchedulesContext,
   transaction: Transaction,
@@ -93,7 +96,7 @@ const sentences: Record<StoredAnomaly['reason'], string> = {
   drill_failed: 'A drill could not restore a backup.',
 };
 
-/** Somebody has had a look. */
+/** A person has reviewed the anomaly. */
 export async function unfreezeRetention(
   context: SchedulesContext,
   caller: Caller,
@@ -107,7 +110,7 @@ export async function unfreezeRetention(
       throw new Problem('INVALID_STATE', 'Retention of this project is not frozen.', { details: {} });
     const now = platform.clock.now();
     const updated = await projectStore.update(transaction, project, { retentionFrozen: null, updatedAt: now });
-    await checkRetention(transaction, organizationId, projectId, now);
+    await retentionCheckStore.request(transaction, organizationId, projectId, now);
     await context.onUnfrozen(transaction, updated);
     await audit.noteCaller(transaction, caller, {
       action: 'project.retention_unfrozen',

@@ -4,30 +4,32 @@ import { usedAmong } from '../../../platform/database/use-locks.ts';
 import { dayMs, hourMs, later, minuteMs } from '../../../platform/durations.ts';
 import { admitBackups, backupStore, removeRow } from '../../backups/index.ts';
 import type { SchedulesContext } from '../context.ts';
-import { lookBefore } from './look-before.ts';
+import { checkBeforeRemoval } from './check-before-removal.ts';
 import { loadState } from './project-state.ts';
 import { type RetentionCheck, retentionCheckStore } from './retention-check-store.ts';
-import { judge, type ProjectState, type RetainedBackup, rollUps, type Verdict } from './verdicts.ts';
+import { byNewest } from './rules.ts';
+import { decideRetention, type ProjectState, type RetainedBackup, rollUps, type Verdict } from './verdicts.ts';
 
 const projectsPerRun = 50;
-/** So many go in one transaction; the rest follows in the next run. */
+/** Removals in one transaction; the rest follows in the next run. */
 const removalsMax = 200;
 
-/** Removes what is due in every project whose time has come. Harmless to repeat and to break off. */
+/** Removes what has expired in every project that is due for a check. Can be repeated and interrupted. */
 export async function applyRetention(context: SchedulesContext, signal: AbortSignal): Promise<number> {
   const { database, clock, log } = context.backups.platform;
   let removed = 0;
   const due = await database.system((transaction) =>
     retentionCheckStore.listDue(transaction, clock.now(), projectsPerRun),
   );
-  // One whose storage does not answer waits with all it has for the next run, and nobody waits for it.
+  // When an organization's storage does not answer, all its projects wait for the next run, and nobody else waits for
+  // it.
   const silent = new Set<string>();
   await byOrganization(
     due,
     signal,
     async (check, ownSignal) => {
       if (silent.has(check.organizationId)) return;
-      const safety = await lookBefore(context, check, ownSignal);
+      const safety = await checkBeforeRemoval(context, check, ownSignal);
       if (safety === 'unknown') silent.add(check.organizationId);
       if (safety === 'safe') removed += await applyToProject(context, check);
     },
@@ -38,26 +40,26 @@ export async function applyRetention(context: SchedulesContext, signal: AbortSig
 }
 
 /**
- * Judges and marks in one transaction that holds every backup of the project: nobody can put a hold on one, restore it,
- * or build on it in between. Objects and rows go afterwards, as jobs.
+ * Decides and marks in one transaction that locks every backup of the project: meanwhile nobody can put one under hold,
+ * restore it, or build on it. Jobs remove objects and rows later.
  */
 async function applyToProject(context: SchedulesContext, check: RetentionCheck): Promise<number> {
   const { database, clock } = context.backups.platform;
   const { organizationId, projectId } = check;
   return database.tenant(organizationId, async (transaction) => {
-    const demand = await retentionCheckStore.findDue(transaction, check, clock.now());
-    if (demand === undefined) return 0;
+    const version = await retentionCheckStore.findDue(transaction, check, clock.now());
+    if (version === undefined) return 0;
     const organization = await context.backups.organizations.active(transaction, organizationId);
     const now = clock.now();
     if (!organization) {
       await retentionCheckStore.postpone(transaction, organizationId, projectId, later(now, hourMs));
       return 0;
     }
-    // Whoever holds a backup may demand a check next: backups come first here too, and the turn is not waited for.
+    // Others lock backups first and then request a check, so this locks in the same order and does not wait.
     const loaded = await loadState(context, transaction, organizationId, projectId, { lock: true });
-    if (!(await retentionCheckStore.lock(transaction, check, demand))) return 0;
+    if (!(await retentionCheckStore.lock(transaction, check, version))) return 0;
     const { state, verdicts, going, next: first } = await whatGoes(transaction, loaded);
-    // One that is due itself stands for nothing any more.
+    // A backup that is due itself replaces nothing.
     const staying = state.backups.filter((backup) => !going.includes(backup));
     for (const backup of first)
       await expire(context, transaction, organizationId, backup.id, replacementOf(backup, staying)?.id);
@@ -68,22 +70,22 @@ async function applyToProject(context: SchedulesContext, check: RetentionCheck):
   });
 }
 
-/** What is due, without what somebody reads at this moment and what that builds on. */
+/** Everything that is due, except what is being read and what that builds on. */
 async function whatGoes(transaction: Transaction, loaded: ProjectState) {
-  // Newest first: an increment goes before what it builds on.
+  // Newest first: an increment is removed before its base.
   const dueIn = (state: ProjectState, verdicts: ReadonlyMap<string, Verdict>) =>
-    state.backups.filter(({ id }) => verdicts.get(id)!.keptBy.length === 0).toSorted(newestFirst);
-  const due = dueIn(loaded, judge(loaded));
+    state.backups.filter(({ id }) => verdicts.get(id)!.keptBy.length === 0).toSorted(byNewest);
+  const due = dueIn(loaded, decideRetention(loaded));
   const asked = due.slice(0, removalsMax).map(({ id }) => id);
   const used = new Set(await usedAmong(transaction, asked));
   const backups = loaded.backups.map((backup) => (used.has(backup.id) ? { ...backup, inUse: true } : backup));
   const state: ProjectState = { ...loaded, backups };
-  const verdicts = judge(state);
+  const verdicts = decideRetention(state);
   const going = dueIn(state, verdicts);
   return { state, verdicts, going, next: going.filter(({ id }) => asked.includes(id)) };
 }
 
-/** What was merged to stand for it; or, of a merged one that is damaged, what it was merged from. */
+/** The merged backup that replaces it; or, for a damaged merged backup, the one it was merged from. */
 function replacementOf(backup: RetainedBackup, staying: readonly RetainedBackup[]): RetainedBackup | undefined {
   const originalId = backup.verification === 'failed' ? backup.standsFor : null;
   return staying.find(({ id, standsFor }) => standsFor === backup.id || id === originalId);
@@ -105,7 +107,10 @@ async function expire(
   });
 }
 
-/** A full backup that shows what the increment shows, from storage alone. The increment goes once this one is proven. */
+/**
+ * Requests a full backup of the same moment as the increment, made from storage alone. The increment is removed once
+ * that one was found whole.
+ */
 async function mergeInPlace(
   context: SchedulesContext,
   transaction: Transaction,
@@ -147,19 +152,15 @@ async function mergeInPlace(
   });
 }
 
-/** When time alone can change a verdict; everything else that can asks for a look itself. */
+/** When time alone can change a decision. Everything else that can change it requests a check itself. */
 function nextCheck(state: ProjectState, verdicts: ReadonlyMap<string, Verdict>): Date {
   const soonest = later(state.now, minuteMs).getTime();
   const times = state.backups.flatMap((backup) => {
     const dueAt = verdicts.get(backup.id)!.dueAt;
     return [dueAt, backup.lockedUntil].flatMap((date) => (date && date > state.now ? [date.getTime()] : []));
   });
-  // A restore, a copy or a hold that ends asks for no look; held back by one of them is looked at again every minute or hour.
+  // The end of a restore, a copy or a hold requests no check, so these backups are checked every minute or hour.
   const inUse = state.backups.some(({ inUse }) => inUse) ? [soonest] : [];
   const held = state.backups.some(({ legalHold }) => legalHold) ? [later(state.now, hourMs).getTime()] : [];
   return new Date(Math.max(soonest, Math.min(...times, ...inUse, ...held, later(state.now, dayMs).getTime())));
-}
-
-function newestFirst(left: RetainedBackup, right: RetainedBackup): number {
-  return right.countsFrom.getTime() - left.countsFrom.getTime() || (left.id < right.id ? 1 : -1);
 }

@@ -2,12 +2,12 @@ import type { ItemOf, Operations } from '@holdfast/contract';
 import type { SchedulesContext } from '../context.ts';
 import { scheduleStore } from '../schedule-store.ts';
 import { type LoadedState, loadState } from './project-state.ts';
-import type { RuleName } from './rules.ts';
-import { judge, type Protection, type Verdict } from './verdicts.ts';
+import { byNewest, type RuleName } from './rules.ts';
+import { decideRetention, type Protection, type Verdict } from './verdicts.ts';
 
 export type PreviewEntry = ItemOf<Operations['previewRetention']>;
 
-/** For each of the schedule's backups, newest first, what keeps it, or that it goes. Nothing is changed. */
+/** For each backup of the schedule, newest first, what keeps it, or that it is removed. Nothing is changed. */
 export async function previewRetention(
   context: SchedulesContext,
   organizationId: string,
@@ -16,19 +16,17 @@ export async function previewRetention(
   return context.backups.platform.database.tenant(organizationId, async (transaction) => {
     const schedule = await scheduleStore.get(transaction, organizationId, scheduleId);
     const state = await loadState(context, transaction, organizationId, schedule.projectId, { lock: false });
-    const verdicts = judge(state);
+    const verdicts = decideRetention(state);
     return state.backups
       .filter((backup) => backup.scheduleId === scheduleId)
-      .toSorted(
-        (left, right) => right.countsFrom.getTime() - left.countsFrom.getTime() || (left.id < right.id ? 1 : -1),
-      )
+      .toSorted(byNewest)
       .map(({ id }) => present(state, verdicts.get(id) as Verdict));
   });
 }
 
 function present(state: LoadedState, verdict: Verdict): PreviewEntry {
   const candidate = state.candidates.get(verdict.id)!;
-  // Its own time is over and something else keeps it: nobody knows yet until when.
+  // It has expired but something else keeps it, nobody knows until when.
   const isKeptOn = verdict.keptBy.length > 0 && verdict.dueAt !== null && verdict.dueAt <= state.now;
   const days = state.rulesOf.get(candidate.scheduleId ?? '')?.days ?? null;
   return {

@@ -16,8 +16,8 @@ test('a project comes to its turn, however many of another organization are due 
   const now = new Date('2026-11-19T03:00:00Z');
   const listed = await app.platform.database.system(async (transaction) => {
     for (let index = 0; index < 60; index++)
-      await retentionCheckStore.demand(transaction, many.id, `prj_${index}`, due);
-    await retentionCheckStore.demand(transaction, single.id, 'prj_B', now);
+      await retentionCheckStore.request(transaction, many.id, `prj_${index}`, due);
+    await retentionCheckStore.request(transaction, single.id, 'prj_B', now);
     return retentionCheckStore.listDue(transaction, now, 50);
   });
   expect(listed).toHaveLength(50);

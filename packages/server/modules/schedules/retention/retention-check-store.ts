@@ -5,10 +5,10 @@ export interface RetentionCheck {
   projectId: string;
 }
 
-/** All SQL on the times at which retention looks at a project. */
+/** All SQL on the times at which retention checks a project. */
 export const retentionCheckStore = {
-  /** At this moment or earlier, if an earlier one was set. */
-  async demand({ client }: Transaction, organizationId: string, projectId: string, at: Date): Promise<void> {
+  /** Requests a check at this time, or earlier if an earlier one was requested. */
+  async request({ client }: Transaction, organizationId: string, projectId: string, at: Date): Promise<void> {
     await client.query(
       `insert into retention_checks as c (organization_id, project_id, due_at) values ($1, $2, $3)
        on conflict (project_id) do update set due_at = least(c.due_at, excluded.due_at),
@@ -17,7 +17,10 @@ export const retentionCheckStore = {
     );
   },
 
-  /** Of each organization what is due for longest, then the next: many whose storage is silent stand before nobody else's. */
+  /**
+   * The oldest check of each organization, then the next: many projects whose storage does not answer do not come
+   * before those of others.
+   */
   async listDue({ client }: Transaction, now: Date, limit: number): Promise<RetentionCheck[]> {
     const { rows } = await client.query<{ organization_id: string; project_id: string }>(
       `select organization_id, project_id from retention_checks where due_at <= $1
@@ -27,24 +30,24 @@ export const retentionCheckStore = {
     return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));
   },
 
-  /** The demand that is due for a project, as it is now; undefined when another process had its turn. */
+  /** The version of the due check of a project; undefined when another process has handled it. */
   async findDue(
     { client }: Transaction,
     { organizationId, projectId }: RetentionCheck,
     now: Date,
   ): Promise<string | undefined> {
-    const { rows } = await client.query<{ demand: string }>(
-      `select xmin::text as demand from retention_checks where organization_id = $1 and project_id = $2 and due_at <= $3`,
+    const { rows } = await client.query<{ version: string }>(
+      `select xmin::text as version from retention_checks where organization_id = $1 and project_id = $2 and due_at <= $3`,
       [organizationId, projectId, now],
     );
-    return rows[0]?.demand;
+    return rows[0]?.version;
   },
 
-  /** Takes the project's turn; false when another process has it, or somebody demanded another look since. */
-  async lock({ client }: Transaction, { projectId }: RetentionCheck, demand: string): Promise<boolean> {
+  /** Locks the check; false when another process has it, or another check was requested since. */
+  async lock({ client }: Transaction, { projectId }: RetentionCheck, version: string): Promise<boolean> {
     const { rowCount } = await client.query(
       'select 1 from retention_checks where project_id = $1 and xmin::text = $2 for update skip locked',
-      [projectId, demand],
+      [projectId, version],
     );
     return rowCount === 1;
   },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareCounts } from './anomalies.ts';
 import { keptByRules, periodOf, type RetentionPolicy, type RetentionRules } from './rules.ts';
-import { judge, type ProjectState, type RetainedBackup, rollUps } from './verdicts.ts';
+import { decideRetention, type ProjectState, type RetainedBackup, rollUps } from './verdicts.ts';
 
 const dayMs = 86_400_000;
 const at = (text: string) => new Date(text);
@@ -35,7 +35,7 @@ function state(backups: RetainedBackup[], of: RetentionRules, more: Partial<Proj
   return { now: at('2026-06-15T12:00:00Z'), backups, rulesOf: new Map([['sch_1', of]]), frozen: false, ...more };
 }
 const goes = (project: ProjectState) =>
-  [...judge(project).values()].filter(({ keptBy }) => keptBy.length === 0).map(({ id }) => id);
+  [...decideRetention(project).values()].filter(({ keptBy }) => keptBy.length === 0).map(({ id }) => id);
 
 test('what was made of a foreign file does not take the place of the newest of the project', () => {
   const own = backup('2026-01-01T00:00:00Z');
@@ -44,7 +44,7 @@ test('what was made of a foreign file does not take the place of the newest of t
     [own, foreign],
     [foreign, own],
   ])
-    expect(judge(state(backups, rules(null, 1))).get(own.id)!.keptBy).toEqual(['newest_of_project']);
+    expect(decideRetention(state(backups, rules(null, 1))).get(own.id)!.keptBy).toEqual(['newest_of_project']);
 });
 
 describe('rules', () => {
@@ -86,7 +86,7 @@ describe('what is never removed', () => {
   const old = (more: Partial<RetainedBackup>) => backup('2026-01-01T00:00:00Z', more);
   const newest = () => backup('2026-06-15T00:00:00Z');
   const keptBy = (one: RetainedBackup, more: Partial<ProjectState> = {}) =>
-    judge(state([one, newest()], rules({ last: 1 }), more)).get(one.id)!.keptBy;
+    decideRetention(state([one, newest()], rules({ last: 1 }), more)).get(one.id)!.keptBy;
 
   test('legal hold, object lock, use, freeze', () => {
     expect(keptBy(old({}))).toEqual([]);
@@ -102,7 +102,7 @@ describe('what is never removed', () => {
     const good = backup('2026-01-01T00:00:00Z');
     const bad = backup('2026-01-02T00:00:00Z', { verification: 'failed' });
     const elsewhere = backup('2026-01-03T00:00:00Z', { scope: 'users' });
-    const verdicts = judge(state([good, bad, elsewhere], rules(null, 7)));
+    const verdicts = decideRetention(state([good, bad, elsewhere], rules(null, 7)));
     expect(verdicts.get(good.id)!.keptBy).toEqual(['newest_of_project']);
     expect(verdicts.get(bad.id)!.keptBy).toEqual([]);
     expect(verdicts.get(elsewhere.id)!.keptBy).toEqual(['newest_of_project']);
@@ -119,7 +119,7 @@ describe('what is never removed', () => {
   test('what a kept backup depends on, however old', () => {
     const base = old({});
     const increment = backup('2026-06-14T00:00:00Z', { parentId: base.id });
-    const verdicts = judge(state([base, increment, newest()], rules({ last: 2 })));
+    const verdicts = decideRetention(state([base, increment, newest()], rules({ last: 2 })));
     expect(verdicts.get(base.id)).toMatchObject({ keptBy: ['needed_by_kept'], neededBy: increment.id });
   });
 });
@@ -135,7 +135,7 @@ describe('a finished chain of which one increment is left', () => {
   test('is merged into a full backup that stands for it', () => {
     const { full, first, second, next } = chain();
     const project = state([full, first, second, next], rules({ monthly: 12 }));
-    expect(rollUps(project, judge(project))).toEqual([second]);
+    expect(rollUps(project, decideRetention(project))).toEqual([second]);
   });
 
   test('goes as a whole once the merged one was found whole, and not before', () => {
@@ -143,7 +143,7 @@ describe('a finished chain of which one increment is left', () => {
     const standIn = backup(second.countsFrom, { standsFor: second.id });
     const before = state([full, first, second, next, standIn], rules({ monthly: 12 }));
     expect(goes(before)).toEqual([]);
-    expect(rollUps(before, judge(before))).toEqual([]);
+    expect(rollUps(before, decideRetention(before))).toEqual([]);
     const after = state(
       [full, first, second, next, { ...standIn, verification: 'passed' as const }],
       rules({ monthly: 12 }),
@@ -170,11 +170,11 @@ describe('a finished chain of which one increment is left', () => {
   test('is left alone while it grows, while two are kept, and when it goes soon anyway', () => {
     const { full, first, second, next } = chain();
     const growing = state([full, first, second], rules({ last: 1 }));
-    expect(rollUps(growing, judge(growing))).toEqual([]);
+    expect(rollUps(growing, decideRetention(growing))).toEqual([]);
     const two = state([full, first, second, next], rules({ daily: 3 }));
-    expect(rollUps(two, judge(two))).toEqual([]);
+    expect(rollUps(two, decideRetention(two))).toEqual([]);
     const soon = state([full, first, second, next], rules(null, 168));
-    expect(rollUps(soon, judge(soon))).toEqual([]);
+    expect(rollUps(soon, decideRetention(soon))).toEqual([]);
   });
 });
 
@@ -239,7 +239,9 @@ test('over random projects: what the rules say stays, what it needs stays, and n
         );
       }
       const project = state(backups, of, { now, ...(hasSchedule ? {} : { rulesOf: new Map() }) });
-      const kept = new Set([...judge(project).values()].filter(({ keptBy }) => keptBy.length > 0).map(({ id }) => id));
+      const kept = new Set(
+        [...decideRetention(project).values()].filter(({ keptBy }) => keptBy.length > 0).map(({ id }) => id),
+      );
       const own = backups.filter(({ scheduleId }) => scheduleId !== null);
       const wanted = new Set<string>();
       const want = (one: RetainedBackup | undefined) => {

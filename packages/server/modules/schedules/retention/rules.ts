@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { dayMs } from '../../../platform/durations.ts';
 
-/** How many of each natural period are kept. */
+/** How many of each calendar period are kept. */
 export interface RetentionPolicy {
   last?: number | undefined;
   daily?: number | undefined;
@@ -17,10 +17,10 @@ export interface RetentionRules {
   timezone: string;
 }
 
-/** A completed backup, as far as rules look at it. */
+/** What the rules need to know about a completed backup. */
 export interface Completed {
   readonly id: string;
-  /** When it was completed; for one that was merged to stand for another, when that other was. */
+  /** When it was completed; for a merged backup, when the backup that it replaces was. */
   readonly countsFrom: Date;
 }
 
@@ -30,8 +30,9 @@ const periodNames = ['daily', 'weekly', 'monthly', 'yearly'] as const;
 type PeriodName = (typeof periodNames)[number];
 
 /**
- * Which rules keep which backup. Periods are natural ones in the schedule's zone, and only those that have a backup are
- * counted: after a pause of any length the rules keep as many as before. A backup without an entry is kept by none.
+ * Which rules keep which backup. Periods are calendar periods in the schedule's zone, and only periods with a backup
+ * are counted: after a pause of any length the rules keep as many as before. A backup without an entry is kept by no
+ * rule.
  */
 export function keptByRules(
   backups: readonly Completed[],
@@ -40,7 +41,7 @@ export function keptByRules(
 ): ReadonlyMap<string, readonly RuleName[]> {
   const kept = new Map<string, RuleName[]>();
   const keep = (id: string, rule: RuleName) => void (kept.get(id)?.push(rule) ?? kept.set(id, [rule]));
-  const newestFirst = [...backups].sort(byAge);
+  const newestFirst = [...backups].sort(byNewest);
   if (rules.days === null && rules.policy === null) for (const { id } of newestFirst) keep(id, 'forever');
   if (rules.days !== null)
     for (const { id, countsFrom } of newestFirst)
@@ -72,7 +73,7 @@ function newestOfEach(
   return [...newest.values()];
 }
 
-/** The day, the week from Monday on, the month or the year that an instant falls into. */
+/** The day, week (from Monday), month or year of an instant. */
 export function periodOf(instant: Date, period: PeriodName, timezone: string): string {
   const local = Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(timezone).toPlainDate();
   if (period === 'daily') return local.toString();
@@ -80,7 +81,7 @@ export function periodOf(instant: Date, period: PeriodName, timezone: string): s
   return local.toString().slice(0, period === 'monthly' ? -3 : -6);
 }
 
-/** Newest first; of two that were completed in the same instant the one with the later id. */
-function byAge(left: Completed, right: Completed): number {
+/** Newest first; at the same instant, the later id first. */
+export function byNewest(left: Completed, right: Completed): number {
   return right.countsFrom.getTime() - left.countsFrom.getTime() || (left.id < right.id ? 1 : -1);
 }

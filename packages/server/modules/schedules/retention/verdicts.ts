@@ -2,9 +2,9 @@ import { dayMs } from '../../../platform/durations.ts';
 import type { Verification } from '../../backups/index.ts';
 import { dueAfterDays, keptByRules, type RetentionRules, type RuleName } from './rules.ts';
 
-/** Safety backups let a restore be undone for so long. */
+/** A restore can be undone from its safety backup for this long. */
 export const safetyBackupDays = 7;
-/** Merging is not worth it for a backup that will go so soon. */
+/** A backup that will be removed this soon is not worth merging. */
 const rollUpWorthDays = 7;
 
 /** A completed backup of a project, as retention sees it. */
@@ -12,21 +12,21 @@ export interface RetainedBackup {
   readonly id: string;
   readonly scheduleId: string | null;
   readonly parentId: string | null;
-  /** The backup that this one was merged to stand for. */
+  /** The backup that this merged one replaces. */
   readonly standsFor: string | null;
-  /** What it covers: only a backup of the same scope can take its place. */
+  /** What it covers: only a backup of the same scope can replace it. */
   readonly scope: string;
   readonly isSafety: boolean;
-  /** Made of a foreign file, so it cannot stand for how the project was lately. */
+  /** Made from a foreign file, so it says nothing about the recent state of the project. */
   readonly isForeign: boolean;
   readonly countsFrom: Date;
-  /** Given with the backup itself, or left by a schedule that is gone. */
+  /** Set with the backup itself, or by a schedule that was deleted. */
   readonly expiresAt: Date | null;
   readonly legalHold: boolean;
   readonly lockedUntil: Date | null;
   /** A restore, a drill, a copy or another job reads it now. */
   readonly inUse: boolean;
-  /** Captured time that the log still keeps is reached from it. */
+  /** Needed to reach captured time. */
   readonly isBase: boolean;
   readonly verification: Verification;
 }
@@ -44,11 +44,11 @@ export type Protection =
 
 export interface Verdict {
   readonly id: string;
-  /** Empty when it goes. */
+  /** Empty when it is removed. */
   readonly keptBy: readonly (RuleName | Protection)[];
   /** The kept backup that cannot be read without it. */
   readonly neededBy: string | null;
-  /** When its time is over, as far as that is known today. */
+  /** When it expires, as far as that is known today. */
   readonly dueAt: Date | null;
 }
 
@@ -56,13 +56,16 @@ export interface ProjectState {
   readonly now: Date;
   /** Every completed backup of the project that is not marked for removal. */
   readonly backups: readonly RetainedBackup[];
-  /** Rules of the project's schedules. Backups of a deleted schedule go when they said they would, or stay. */
+  /** Rules of the project's schedules. Backups of a deleted schedule expire at the time they were given, or stay. */
   readonly rulesOf: ReadonlyMap<string, RetentionRules>;
   readonly frozen: boolean;
 }
 
-/** For every backup of a project what keeps it, or that it goes. Nothing kept ever depends on something that goes. */
-export function judge(state: ProjectState): Map<string, Verdict> {
+/**
+ * Decides for every backup of a project what keeps it, or that it is removed. Nothing that is kept depends on something
+ * that is removed.
+ */
+export function decideRetention(state: ProjectState): Map<string, Verdict> {
   const reasons = ownReasons(state);
   const replaced = replacedIds(state.backups);
   const neededBy = new Map<string, string>();
@@ -85,7 +88,7 @@ export function judge(state: ProjectState): Map<string, Verdict> {
   );
 }
 
-/** Everything but the need of others. */
+/** All reasons except being needed by other backups. */
 function ownReasons(state: ProjectState): Map<string, (RuleName | Protection)[]> {
   const reasons = new Map<string, (RuleName | Protection)[]>();
   const add = (id: string, reason: RuleName | Protection) =>
@@ -124,7 +127,10 @@ function protections(backup: RetainedBackup, { now, frozen }: ProjectState): Pro
   return found;
 }
 
-/** The newest of each scope whose last verification did not fail: a backup of other collections cannot take its place. */
+/**
+ * The newest backup of each scope whose last verification did not fail: a backup of other collections cannot replace
+ * it.
+ */
 function newestGood(backups: readonly RetainedBackup[]): string[] {
   const newest = new Map<string, RetainedBackup>();
   for (const backup of backups) {
@@ -141,20 +147,23 @@ function newestGood(backups: readonly RetainedBackup[]): string[] {
   return [...newest.values()].map(({ id }) => id);
 }
 
-/** A merged backup takes the place of what it stands for once it was read from end to end and found whole. */
+/** A merged backup replaces another one once it was read from end to end and found whole. */
 function replacedIds(backups: readonly RetainedBackup[]): Set<string> {
   const standIns = backups.filter(({ standsFor, verification }) => standsFor !== null && verification === 'passed');
   return new Set(standIns.map(({ standsFor }) => standsFor as string));
 }
 
-/** A merged backup that has not been found whole yet counts for nothing while the one it stands for is there. */
+/** A merged backup that was not found whole yet does not count while the one it should replace exists. */
 function unprovenIds(backups: readonly RetainedBackup[]): Set<string> {
   const ids = new Set(backups.map(({ id }) => id));
   const standIns = backups.filter(({ standsFor }) => standsFor !== null && ids.has(standsFor));
   return new Set(standIns.filter(({ verification }) => verification !== 'passed').map(({ id }) => id));
 }
 
-/** A damaged one goes, and is merged anew, unless what it was merged from may be damaged as well: each may hold what the other lost. */
+/**
+ * A damaged merged backup is removed and merged again, unless the one it was merged from may be damaged too: each may
+ * hold what the other has lost.
+ */
 function yieldsTo({ verification }: RetainedBackup, original: RetainedBackup | undefined): boolean {
   const isDoubtful = original && original.verification !== null && original.verification !== 'passed';
   return verification === 'failed' && !isDoubtful;
@@ -183,8 +192,8 @@ function daysDue(state: ProjectState, backup: RetainedBackup): Date | null {
 }
 
 /**
- * Increments worth merging into a full backup of their own: the only ones of a finished chain that are still kept, while
- * everything they build on is there for their sake alone.
+ * Increments that are worth merging into a full backup: the only one of a finished chain that is still kept, when
+ * everything it builds on is kept only for it.
  */
 export function rollUps(state: ProjectState, verdicts: ReadonlyMap<string, Verdict>): RetainedBackup[] {
   if (state.frozen) return [];
@@ -203,7 +212,7 @@ export function rollUps(state: ProjectState, verdicts: ReadonlyMap<string, Verdi
   });
 }
 
-/** Each full backup with everything that builds on it, oldest first. */
+/** Each full backup with all its increments, oldest first. */
 function chainsOf(backups: readonly RetainedBackup[]): RetainedBackup[][] {
   const byId = new Map(backups.map((backup) => [backup.id, backup]));
   const chains = new Map<string, RetainedBackup[]>();

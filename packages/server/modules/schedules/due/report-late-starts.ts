@@ -7,8 +7,8 @@ import { scheduleStore } from '../schedule-store.ts';
 
 const runsPerTick = 100;
 
-/** Tells of runs whose backup still waits although it should have begun: workers are down, or have too much to do. */
-export async function tellNotBegun(context: SchedulesContext): Promise<number> {
+/** Reports runs whose backup still waits although it should have begun: workers are down or overloaded. */
+export async function reportLateStarts(context: SchedulesContext): Promise<number> {
   const { database, clock, outbox } = context.backups.platform;
   return database.system(async (transaction) => {
     const now = clock.now();

@@ -4,22 +4,28 @@ import { admitVerifications, conditionOfBackup, verifyAgain } from '../../backup
 import type { SchedulesContext } from '../context.ts';
 import { loadState } from './project-state.ts';
 import { type RetentionCheck, retentionCheckStore } from './retention-check-store.ts';
-import { judge } from './verdicts.ts';
+import { decideRetention } from './verdicts.ts';
 
 const verifiedMs = 10 * minuteMs;
 
-/** Of one project. A storage that does not answer in this time, or tells another time than ours, is asked again in an hour. */
+/**
+ * Per project. A storage that does not answer in this time, or whose clock differs from ours, is asked again in an
+ * hour.
+ */
 const lookMs = 15 * secondMs;
 
-/** `unknown`: a storage could not be asked; `broken`: something is missing. In both cases nothing goes for now. */
+/**
+ * `unknown`: a storage could not be asked; `broken`: something is missing. In both cases nothing is removed for now.
+ */
 export type Safety = 'safe' | 'broken' | 'unknown';
 
 /**
- * Whether what stays in the stead of what goes is really there. A catalogue of an older day, a rule of the bucket or a person can
- * have left a project with backups that exist in the catalogue alone; the last real one must not go for their sake. The newest
- * good backup of everything is looked for; one that is gone is verified, which tells everybody, and nothing goes meanwhile.
+ * Checks that the backups which stay are really there. After a restored catalogue, or because of a bucket rule or a
+ * person, a project may have backups that exist only in the catalogue, and its last real backup must not be removed
+ * because of them. The newest good backup of each scope is looked up in storage. If it is missing, it is verified,
+ * which reports it, and nothing is removed meanwhile.
  */
-export async function lookBefore(
+export async function checkBeforeRemoval(
   context: SchedulesContext,
   { organizationId, projectId }: RetentionCheck,
   signal: AbortSignal,
@@ -27,7 +33,7 @@ export async function lookBefore(
   const { database, clock, log } = context.backups.platform;
   const newest = await database.tenant(organizationId, async (transaction) => {
     const verdicts = [
-      ...judge(await loadState(context, transaction, organizationId, projectId, { lock: false })).values(),
+      ...decideRetention(await loadState(context, transaction, organizationId, projectId, { lock: false })).values(),
     ];
     const isSomethingDue = verdicts.some(({ keptBy }) => keptBy.length === 0);
     return isSomethingDue ? verdicts.filter(({ keptBy }) => keptBy.includes('newest_of_project')) : [];

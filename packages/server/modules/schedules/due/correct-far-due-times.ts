@@ -5,15 +5,15 @@ import { nextRun } from '../cron/next-run.ts';
 import { runStore } from '../run-store.ts';
 import { scheduleStore } from '../schedule-store.ts';
 
-/** Most schedules are due within a day; only the others are looked at. */
+/** Most schedules are due within a day; only the others are checked. */
 const farMs = 25 * hourMs;
 const schedulesAtOnce = 200;
 
 /**
- * A clock that jumped ahead and came back leaves next due times that lie far too late: nothing would run until then.
- * They are counted anew from now. A due time that has its run already is not brought back.
+ * A clock that jumped ahead and came back leaves due times far in the future, and nothing would run until then. They
+ * are computed again from now. A due time that already has its run is not restored.
  */
-export async function bringBackFarDue(context: SchedulesContext, signal: AbortSignal): Promise<void> {
+export async function correctFarDueTimes(context: SchedulesContext, signal: AbortSignal): Promise<void> {
   for (let after: string | undefined = ''; after !== undefined && !signal.aborted; )
     after = await lookAtSome(context, after);
 }
