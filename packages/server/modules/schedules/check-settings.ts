@@ -17,7 +17,7 @@ export function requireCron(text: string): CronExpression {
   }
 }
 
-/** Null for a disabled schedule, and for one whose time never comes. */
+/** Null for a disabled schedule, and for one that never runs. */
 export function firstRun(
   { enabled, cron, timezone }: { enabled: boolean; cron: string; timezone: string },
   now: Date,
@@ -37,7 +37,7 @@ export async function requireDestinations(
   return unique;
 }
 
-/** As for a backup: only of everything can something be left out. */
+/** As for a backup: collections can be excluded only from all collections. */
 export function requireExclusions({
   collections,
   excludeCollections,

@@ -42,13 +42,13 @@ export function presentSchedule(row: ScheduleRow, now: Date): ScheduleView {
   };
 }
 
-/** A due time that no scheduler has taken yet is past; what comes next is still told. */
+/** If no scheduler has claimed the due time yet, the next one is shown. */
 export function nextRunShown(row: Pick<ScheduleRow, 'nextRunAt' | 'cron' | 'timezone'>, now: Date): Date | null {
   if (row.nextRunAt === null || row.nextRunAt > now) return row.nextRunAt;
   return nextRun(parseCron(row.cron), row.timezone, now) ?? null;
 }
 
-/** Changes with everything that is shown, by whomever it was changed. */
+/** Changes whenever anything that is shown changes. */
 export function scheduleEtag(view: ScheduleView): string {
   return `"${createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 27)}"`;
 }

@@ -7,7 +7,7 @@ import { nextRuns } from './cron/next-run.ts';
 
 type Preview = DataOf<Operations['previewSchedule']>;
 
-/** The next runs as instants and as the clock on the wall shows them. */
+/** The next runs, as instants and as local times. */
 export function previewSchedule(cron: string, timezone: string, count: number, now: Date): Preview {
   const expression = requireCron(cron);
   const runs = nextRuns(expression, timezone, now, count);
@@ -22,10 +22,10 @@ export function previewSchedule(cron: string, timezone: string, count: number, n
 }
 
 const yearDays = 365;
-/** From Monday on. A formatter of the zone would say the same; to make one takes longer than to find a run. */
+/** From Monday on. A formatter for the zone would give the same, but making one takes longer than finding a run. */
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
-/** By whole days: the next few runs of an expression may all lie on one day of the week, or in one month. */
+/** Counted over whole days of a year: the next few runs may all be on one weekday, or in one month. */
 function runsPerYear(expression: CronExpression, timezone: string, now: Date): number {
   const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timezone).toPlainDate();
   const days = Array.from({ length: yearDays }, (_, index) => today.add({ days: index }));

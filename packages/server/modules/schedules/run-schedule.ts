@@ -7,7 +7,7 @@ import { runStore } from './run-store.ts';
 import { scheduleTriggered } from './schedule-events.ts';
 import { scheduleStore } from './schedule-store.ts';
 
-/** A run by hand, besides the due times; it belongs to the schedule like any other. Returns the id of its backup. */
+/** Runs a schedule by hand, independent of its due times. Returns the id of its backup. */
 export async function runSchedule(context: SchedulesContext, caller: Caller, scheduleId: string): Promise<string> {
   const { platform, audit } = context.backups;
   const organizationId = caller.organization.id;
@@ -37,7 +37,7 @@ export async function runSchedule(context: SchedulesContext, caller: Caller, sch
     const owesFull = (await scheduleBackupsStore.owingFull(transaction, [row])).has(row.id);
     const asked = { id: backupId, number, trigger, destinationId: destinationIds[0] as string, owesFull, now };
     await backupStore.insertAll(transaction, [{ row: scheduledBackup(row, project, asked), destinationIds }]);
-    // Held now, it can no longer be disconnected; before, it could.
+    // The insert holds the project, so it can no longer be disconnected; before that, it could.
     await projectStore.get(transaction, organizationId, project.id);
     await runStore.insertAll(transaction, [run]);
     const updated = await scheduleStore.update(transaction, organizationId, scheduleId, {

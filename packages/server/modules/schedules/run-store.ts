@@ -11,8 +11,8 @@ export interface DueTime {
 }
 
 /**
- * A due time that was told as missed or skipped at a time that has not come yet: a clock had jumped ahead, and came back. It is
- * still to come, and runs.
+ * A due time that was recorded as missed or skipped at a time that has not come yet: a clock had jumped ahead and came
+ * back. It is still due.
  */
 const isForetold = 'r.backup_id is null and r.created_at > $3';
 
@@ -47,7 +47,7 @@ export const runStore = {
       .limit(limit);
   },
 
-  /** Which of these due times have their run. What was told of them by a clock that was ahead is taken back. */
+  /** Which of these due times have a run. Runs that a clock recorded ahead of time are removed. */
   async taken({ client }: Transaction, dueTimes: readonly DueTime[], now: Date): Promise<DueTime[]> {
     const values = [dueTimes.map(({ scheduleId }) => scheduleId), dueTimes.map(({ dueAt }) => dueAt), now];
     const { rows } = await client.query<DueTime>(
@@ -63,7 +63,7 @@ export const runStore = {
     return rows;
   },
 
-  /** Whether a due time has its run. */
+  /** Whether a due time has a run. */
   async isTaken({ client }: Transaction, scheduleId: string, dueAt: Date, now: Date): Promise<boolean> {
     const { rowCount } = await client.query(
       `select 1 from schedule_runs r
@@ -99,7 +99,7 @@ export const runStore = {
       .for('update', { skipLocked: true });
   },
 
-  /** Runs are kept for a while; returns how many went. */
+  /** Removes old runs; returns how many. */
   async removeBefore({ client }: Transaction, before: Date, limit: number): Promise<number> {
     const { rowCount } = await client.query(
       `delete from schedule_runs where ctid = any(array(

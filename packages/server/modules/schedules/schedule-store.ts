@@ -10,7 +10,7 @@ import { type LastRun, schedules } from './tables.ts';
 export type ScheduleRow = typeof schedules.$inferSelect;
 export type NewSchedule = typeof schedules.$inferInsert;
 
-/** What a claimed schedule becomes. */
+/** The changes of a claimed schedule. */
 export interface Advance {
   id: string;
   nextRunAt: Date | null;
@@ -100,7 +100,10 @@ export const scheduleStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** All of an organization, those that run next first, without the names of what they back up: thousands of them fit. */
+  /**
+   * All schedules of an organization, those that run next first, without collection names, so that thousands of them
+   * fit into memory.
+   */
   async all({ orm }: Transaction, organizationId: string, limit: number): Promise<ScheduleSummary[]> {
     const { collections: _, excludeCollections: __, ...columns } = getTableColumns(schedules);
     return orm
@@ -133,8 +136,8 @@ export const scheduleStore = {
   },
 
   /**
-   * Due schedules, locked, those that waited longest first. Another scheduler takes others meanwhile. Only the index of
-   * what is due is read, however many schedules there are.
+   * Locks due schedules, those that waited longest first, and skips those of other schedulers. Reads only the index of
+   * due times, however many schedules there are.
    */
   async lockDue({ orm }: Transaction, now: Date, limit: number): Promise<ScheduleRow[]> {
     return orm
@@ -161,7 +164,7 @@ export const scheduleStore = {
     return orm.select().from(schedules).where(isOfProject).orderBy(schedules.id).for('update');
   },
 
-  /** Those that are due only after an instant, in the order of their ids, locked. */
+  /** Locks schedules that are due only after an instant, in the order of their ids. */
   async lockDueAfter({ orm }: Transaction, instant: Date, afterId: string, limit: number): Promise<ScheduleRow[]> {
     return orm
       .select()
@@ -188,7 +191,7 @@ export const scheduleStore = {
     );
   },
 
-  /** The newest run has another outcome; one that is no longer the newest changes nothing. */
+  /** Updates the outcome of the newest run; does nothing for an older one. */
   async updateLastRun({ client }: Transaction, organizationId: string, id: string, lastRun: LastRun): Promise<void> {
     await client.query(
       `update schedules set last_run = $3, version = version + 1

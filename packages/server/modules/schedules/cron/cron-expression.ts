@@ -12,7 +12,7 @@ export interface CronExpression {
   readonly followsElapsedTime: boolean;
 }
 
-/** What is wrong with an expression, in words for whoever wrote it. */
+/** What is wrong with an expression, for the person who wrote it. */
 export class CronError extends Error {
   override name = 'CronError';
 }
@@ -51,7 +51,7 @@ export function parseCron(text: string): CronExpression {
   return expression;
 }
 
-/** A star alone, also in steps of one, leaves the choice to the other day field. */
+/** A star, also with steps of one, leaves the choice to the other day field. */
 function isSet(field: string): boolean {
   return field !== '*' && field !== '*/1';
 }

@@ -7,13 +7,13 @@ export function describeCron(expression: string): string {
   const text = cronstrue
     .toString(told, { use24HourTimeFormat: true, verbose: false })
     .replace(/every (\d+) days in a month/, 'every $1 days from the first of each month');
-  // A day that fits either of the two is enough; in English an "and" would ask for both.
+  // A day that matches either field is enough; the English "and" would mean both.
   return parseCron(expression).eitherDay ? text.replace(/,? and (?=(?:only )?on )/, ', or ') : text;
 }
 
 const fieldSizes = [60, 24];
 
-/** A step that does not divide its hour or day begins anew with it: `0,5,10,15,20` is not every five hours. */
+/** A step that does not divide its hour or day starts again with it: `0,5,10,15,20` is not every five hours. */
 function withTrueSteps(expression: string): string {
   const fields = expression.trim().split(/\s+/);
   const told = fields.map((field, place) => {

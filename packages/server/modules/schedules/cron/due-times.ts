@@ -2,17 +2,17 @@ import { hourMs, later, minuteMs } from '../../../platform/durations.ts';
 import type { CronExpression } from './cron-expression.ts';
 import { nextRun } from './next-run.ts';
 
-/** A yearly schedule of a leap day is due every eight years at the worst. */
+/** A schedule on the 29th of February may be due only every eight years. */
 const lookBackMsMax = 9 * 366 * 24 * hourMs;
 
-/** The newest due times up to an instant, newest first; fewer when there were none. */
+/** The newest due times up to an instant, newest first; fewer if there are not so many. */
 export function lastDueTimes(expression: CronExpression, timezone: string, until: Date, count: number): Date[] {
   return newestDueTimes(expression, timezone, { after: later(until, -lookBackMsMax), until }, count);
 }
 
 /**
- * The newest due times behind one instant and up to another, newest first. Takes a few steps for each of them, however many
- * there are: every minute of January, looked for in November, is 45,000 due times a year.
+ * The newest due times after one instant and up to another, newest first. Takes only a few steps for each: a schedule
+ * for every minute of January has 45,000 due times a year, and may be asked in November.
  */
 export function newestDueTimes(
   expression: CronExpression,
@@ -30,7 +30,7 @@ export function newestDueTimes(
       windowMs *= 6;
       continue;
     }
-    // The one before it mostly lies as far away as this one from the one behind it.
+    // The previous due time is usually as far away as the one found before this.
     const behind = found.at(-1);
     if (behind) windowMs = Math.max(2 * minuteMs, 2 * (behind.getTime() - due.getTime()));
     found.push(due);
@@ -39,7 +39,7 @@ export function newestDueTimes(
   return found;
 }
 
-/** Halves the time in which a newer one may lie, until there is none. */
+/** Binary search for the newest due time. */
 function newestBetween(expression: CronExpression, timezone: string, after: Date, until: Date): Date | undefined {
   const firstBehind = (instant: Date) => {
     const due = nextRun(expression, timezone, instant);

@@ -5,7 +5,7 @@ import { type CronExpression, matchesDay } from './cron-expression.ts';
 /** The 29th of February may be eight years away. */
 const daysMax = 9 * 366;
 
-/** A wall clock as if it stood in UTC: walls are compared, counted and stepped as plain numbers. */
+/** A wall-clock time as if it were in UTC, so that it can be compared and added as a plain number. */
 type WallMs = number;
 
 /** The first due time after an instant. Undefined when none comes within nine years. */
@@ -26,13 +26,13 @@ export function nextRuns(expression: CronExpression, timezone: string, after: Da
   return runs;
 }
 
-/** Each wall-clock slot of a day runs once, at the first instant at which the wall shows it or anything later. */
+/** Each wall-clock slot of a day runs once, at the first instant at which the clock shows it or a later time. */
 function nextBySlot(expression: CronExpression, timezone: string, after: Date): Date | undefined {
   const horizon = wallOf(after.getTime(), timezone) + daysMax * dayMs;
   for (let wall = nextWall(expression, wallOf(after.getTime(), timezone), horizon); wall !== undefined; ) {
     const instant = firstInstantShowing(wall, timezone);
     if (instant > after.getTime()) return new Date(instant);
-    // Shown before, and now shown again because the clock was put back.
+    // The clock was put back and shows this time again.
     wall = nextWall(expression, wall, horizon);
   }
   return undefined;
@@ -42,17 +42,19 @@ function firstInstantShowing(wall: WallMs, timezone: string): number {
   const asked = plainOf(new Date(wall));
   const earlier = asked.toZonedDateTime(timezone, { disambiguation: 'earlier' });
   if (earlier.toPlainDateTime().equals(asked)) return earlier.epochMilliseconds;
-  // The clock jumps over it, right after the wall that is earlier by the jump.
+  // The clock skips this time, at the next change of the offset.
   return earlier.getTimeZoneTransition('next')!.epochMilliseconds;
 }
 
-/** Walls are whole minutes. */
+/** Wall-clock times are whole minutes. */
 function plainOf(wall: Date): Temporal.PlainDateTime {
   const [month, day] = [wall.getUTCMonth() + 1, wall.getUTCDate()];
   return new Temporal.PlainDateTime(wall.getUTCFullYear(), month, day, wall.getUTCHours(), wall.getUTCMinutes());
 }
 
-/** Every instant whose wall clock matches: between two changes of the offset, wall and instant advance together. */
+/**
+ * Every instant whose wall clock matches. Between two changes of the offset, wall clock and instant advance together.
+ */
 function nextByElapsedTime(expression: CronExpression, timezone: string, after: Date): Date | undefined {
   let from = after.getTime();
   const horizon = from + daysMax * dayMs;
@@ -71,22 +73,25 @@ function nextByElapsedTime(expression: CronExpression, timezone: string, after: 
   return undefined;
 }
 
-/** No zone moves its clock by more, and walls of a day that it leaves out or lives twice are told apart by nobody. */
+/** No zone moves its clock by more than this, not even one that skips or repeats a whole day. */
 const clockMoveMsMax = 2 * dayMs;
 
-/** For how long no wall matches, however often the clock is moved meanwhile: to look for each of its moves takes long. */
+/**
+ * How long no wall-clock time matches, however often the clock is moved meanwhile. Examining each of its changes would
+ * take too long.
+ */
 function quietMs(expression: CronExpression, wall: WallMs, forMs: number): number {
   const next = nextWall(expression, wall - clockMoveMsMax, wall + forMs) ?? wall + forMs + clockMoveMsMax;
   return Math.max(0, next - clockMoveMsMax - wall);
 }
 
-/** The first matching wall after one and before another. */
+/** The first matching wall-clock time after one and before another. */
 function nextWall(expression: CronExpression, after: WallMs, before: WallMs): WallMs | undefined {
   const first = Math.floor(after / minuteMs) * minuteMs + minuteMs;
   for (let day = Math.floor(first / dayMs) * dayMs; day < before; day += dayMs) {
     const date = new Date(day);
     const calendar = { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
-    // Nothing of a month that is not named; the loop goes on with the first of the next one.
+    // Skips a month that is not named; the loop continues with the first day of the next one.
     if (!expression.months.has(calendar.month)) day = Date.UTC(calendar.year, calendar.month, 1) - dayMs;
     if (!matchesDay(expression, calendar)) continue;
     const found = firstTimeOfDay(expression, Math.max(0, first - day) / minuteMs);
@@ -97,7 +102,7 @@ function nextWall(expression: CronExpression, after: WallMs, before: WallMs): Wa
   return undefined;
 }
 
-/** In minutes since midnight, from a given one on. */
+/** The first matching minute of a day, counted from midnight, at or after the given one. */
 function firstTimeOfDay({ hours, minutes }: CronExpression, from: number): number | undefined {
   const fromHour = Math.floor(from / 60);
   for (const hour of hours) {

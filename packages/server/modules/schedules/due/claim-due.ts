@@ -11,7 +11,7 @@ import { type Advance, type ScheduleRow, scheduleStore } from '../schedule-store
 import { type DuePlan, planDue } from './plan-due.ts';
 import { scheduledBackup } from './scheduled-backup.ts';
 
-/** What one claim writes, all of it in the transaction that took the due times. */
+/** Everything that one claim writes, in the transaction that took the due times. */
 interface Batch {
   runs: NewRun[];
   backups: { row: WaitingBackup; destinationIds: string[] }[];
@@ -20,9 +20,9 @@ interface Batch {
 }
 
 /**
- * Takes up to `limit` due schedules and writes what becomes of their due times: the run, the backup, the events and the
- * next due time commit together or not at all. Schedulers may do this at once; a due time that one has taken is gone
- * for the others. Returns how many schedules were taken.
+ * Claims up to `limit` due schedules and handles their due times: run, backup, events and the next due time are
+ * committed together. Several schedulers may do this at once; a due time is claimed only once. Returns how many
+ * schedules were claimed.
  */
 export async function claimDue(context: SchedulesContext, limit: number): Promise<number> {
   try {
@@ -33,7 +33,7 @@ export async function claimDue(context: SchedulesContext, limit: number): Promis
   }
 }
 
-/** One by one, so that a schedule with which something is wrong keeps nobody else's from running. */
+/** One by one, so that a broken schedule does not keep the others from running. */
 async function claimEach(context: SchedulesContext, limit: number): Promise<number> {
   const { database, clock, log } = context.backups.platform;
   const due = await database.system((transaction) => scheduleStore.lockDue(transaction, clock.now(), limit));
@@ -49,7 +49,7 @@ async function claimEach(context: SchedulesContext, limit: number): Promise<numb
   return claimed;
 }
 
-/** The same for one schedule, before its time is changed: what was due by the time it had is not forgotten. */
+/** The same for one schedule, before its time is changed: due times from before the change must not be lost. */
 export async function claimDueOf(context: SchedulesContext, organizationId: string, scheduleId: string): Promise<void> {
   const claimed = await claim(context, (transaction, now) =>
     scheduleStore.lockDueOf(transaction, organizationId, scheduleId, now),
@@ -67,7 +67,7 @@ export async function claimDueOfProject(
   if (claimed > 0) await admitBackups(context.backups.platform);
 }
 
-/** Those of a project whose time has come and was not taken yet. All of its schedules stay as they are until the end of the transaction. */
+/** The due schedules of a project. Locks all its schedules until the end of the transaction. */
 export async function dueOfProject(
   transaction: Transaction,
   organizationId: string,
@@ -102,7 +102,7 @@ interface Planned {
   plan: DuePlan;
 }
 
-/** Clocks that differ, or were set back, make a due time come twice; it has one run. */
+/** When clocks differ or were set back, a due time may come twice; it gets only one run. */
 async function withoutTaken(transaction: Transaction, plans: readonly Planned[], now: Date): Promise<Planned[]> {
   const dueTimes = plans.flatMap(({ row: { id }, plan: { missed, passedOver, trigger } }) =>
     [...missed, ...passedOver, ...(trigger ? [trigger] : [])].map((dueAt) => ({ scheduleId: id, dueAt })),
@@ -161,7 +161,7 @@ function decide(
 ): void {
   const organization = facts.organizations.get(row.organizationId);
   const project = facts.projects.get(row.projectId);
-  // Nothing runs for an organization that is deleted, and nothing of that is missed when it comes back.
+  // For a deleted organization nothing runs, and nothing counts as missed when it is recovered.
   if (!organization || project?.organizationId !== row.organizationId) {
     batch.advances.push({ id: row.id, nextRunAt: plan.next, runCount: row.runCount, lastRun: null });
     return;
@@ -193,7 +193,7 @@ function decide(
   });
 }
 
-/** The due times that start nothing, oldest first. */
+/** Runs for due times that start no backup, oldest first. */
 function overdueRuns(context: SchedulesContext, row: ScheduleRow, plan: DuePlan, now: Date): NewRun[] {
   const base = { organizationId: row.organizationId, scheduleId: row.id, byHand: false, createdAt: now };
   const { ids } = context.backups.platform;
@@ -258,7 +258,7 @@ async function write(context: SchedulesContext, transaction: Transaction, batch:
   const ordered = batch.backups.toSorted((left, right) =>
     left.row.organizationId < right.row.organizationId ? -1 : 1,
   );
-  // Sent one behind the other without waiting for each answer.
+  // Sent one after another, without waiting for each answer.
   await Promise.all(
     ordered.map(({ row, destinationIds }) =>
       context.backups.audit.noteSystem(transaction, row.organizationId, {

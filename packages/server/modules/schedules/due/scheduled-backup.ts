@@ -8,7 +8,7 @@ interface Run {
   number: number;
   trigger: 'scheduled' | 'manual' | 'api';
   destinationId: string;
-  /** The last full backup came to nothing. */
+  /** The last full backup failed or was cancelled. */
   owesFull: boolean;
   now: Date;
 }
@@ -34,7 +34,7 @@ export function scheduledBackup(row: ScheduleRow, project: ProjectRow, run: Run)
   };
 }
 
-/** The first run is full, then every n-th after it, and one that makes up for a full one that failed. */
+/** The first run is full, then every n-th after it, and one after a full backup that failed. */
 export function typeOfRun(
   { type, fullEvery }: Pick<ScheduleRow, 'type' | 'fullEvery'>,
   { number, owesFull }: Pick<Run, 'number' | 'owesFull'>,

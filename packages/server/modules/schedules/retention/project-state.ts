@@ -11,7 +11,10 @@ export interface LoadedState extends ProjectState {
   readonly candidates: ReadonlyMap<string, RetentionCandidate>;
 }
 
-/** Everything that decides what of a project stays. With `lock` it cannot change before the transaction ends. */
+/**
+ * Everything that retention needs to decide about a project's backups. With `lock` it cannot change before the
+ * transaction ends.
+ */
 export async function loadState(
   context: SchedulesContext,
   transaction: Transaction,
@@ -33,7 +36,7 @@ export async function loadState(
     now,
     backups: candidates.map((candidate) => ({
       ...candidate,
-      // A restore may take longer than its safety backup is kept: the days to undo it begin at its end.
+      // A restore may take longer than its safety backup is kept, so the days for an undo begin at its end.
       countsFrom: restoredAt.get(candidate.id) ?? candidate.countsFrom,
       inUse: candidate.isBusy || read.has(candidate.id),
       isBase: bases.has(candidate.id),
