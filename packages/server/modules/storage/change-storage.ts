@@ -17,7 +17,7 @@ import { taskStore } from './tasks/task-store.ts';
 type CreateRequest = BodyOf<Operations['createStorageDestination']>;
 type UpdateRequest = BodyOf<Operations['updateStorageDestination']>;
 
-/** Adds a destination and checks it at once. One that fails the check is kept, so that it can be mended. */
+/** Adds a destination and checks it at once. One that fails the check is kept, so that it can be corrected. */
 export async function createStorage(
   context: StorageContext,
   caller: VersionedCaller,
@@ -53,7 +53,10 @@ export async function createStorage(
   });
 }
 
-/** The first one that works does, unless the caller says otherwise. One that does not work never does, so that no backup is sent there. */
+/**
+ * Whether it becomes the default: the first working destination does, unless the caller says otherwise. One that does
+ * not work never does, so that no backup is sent there.
+ */
 async function becomesDefault(
   { defaults }: StorageContext,
   transaction: Transaction,
@@ -64,7 +67,7 @@ async function becomesDefault(
   return wanted ?? (await defaults.get(transaction, row.organizationId)) === null;
 }
 
-/** One that failed its first check and is the only one: mended, it is what a first one that works would have been. */
+/** The only destination, which failed its first check and works now, becomes the default like a first working one. */
 async function isFirstThatWorks(
   { defaults }: StorageContext,
   transaction: Transaction,
@@ -136,9 +139,9 @@ export async function updateStorage(
 ): Promise<DestinationRow> {
   const { database, clock } = context.platform;
   const organizationId = caller.organization.id;
-  const { before, held } = await database.tenant(organizationId, async (transaction) => ({
+  const { before, expected } = await database.tenant(organizationId, async (transaction) => ({
     before: await storageStore.get(transaction, organizationId, id),
-    held: await context.dependents.held(transaction, organizationId, id),
+    expected: await context.dependents.expectedBackups(transaction, organizationId, id),
   }));
   const change = changeOf(context, before, request);
   const reaches =
@@ -149,7 +152,7 @@ export async function updateStorage(
     request.forcePathStyle !== undefined ||
     request.objectLock !== undefined;
   const changed = { ...before, ...change } as DestinationRow;
-  const check = reaches ? await checkStorage(context.stores, changed, clock, { held }) : undefined;
+  const check = reaches ? await checkStorage(context.stores, changed, clock, { expected }) : undefined;
   const keptPlaceId = isElsewhere(before, change) ? null : before.placeId;
   const placeId = check?.test.ok ? await identifyPlace(context, changed) : keptPlaceId;
   return database.tenant(organizationId, async (transaction) => {
@@ -202,13 +205,15 @@ function changeOf(context: StorageContext, row: DestinationRow, request: UpdateR
   return { ...fields, credentials: sealCredentials(context, row.id, credentials) };
 }
 
-/** Kept credentials serve the place they were given for: whoever turns it elsewhere must know them. */
+/**
+ * Credentials may be used only for the place they were given for. To change the place, the caller must give them again.
+ */
 function requireSamePlace(row: DestinationRow, fields: Partial<NewDestination>): void {
   if (row.type !== 'local' && isElsewhere(row, fields))
     throw invalid('credentials', 'must be given again when endpoint, bucket or region change');
 }
 
-/** What a task has copied, read or counted lies in the place that it began with, and not in the one that its records would name. */
+/** The work of a task belongs to the place where it began, and its records would name another one. */
 async function requireNoTask(transaction: Transaction, { organizationId, id }: DestinationRow): Promise<void> {
   const tasks = await taskStore.openOf(transaction, organizationId, id);
   if (tasks.length === 0) return;

@@ -13,7 +13,7 @@ export interface TaskRun {
   task: TaskRow;
   destination: DestinationRow;
   signal: AbortSignal;
-  /** A result that is given is kept: whoever takes the task up goes on counting from it. */
+  /** A given result is saved, so that another worker can continue counting from it. */
   onProgress(percent: number, phase: string, bytes: number, result?: TaskResult): Promise<void>;
 }
 
@@ -23,26 +23,26 @@ export interface OrphanObject {
   lastModified: Date;
 }
 
-export interface HeldBackup {
+export interface ExpectedBackup {
   id: string;
-  /** Deleted, and its objects may be gone already. */
+  /** It is deleted, and its objects may be removed already. */
   isDeleted: boolean;
 }
 
-/** Something that needs a thing, or works on it. */
+/** A record that needs a resource, or works on it. */
 export interface UsedBy {
   type: string;
   id: string;
 }
 
-/** What the backups module knows about a destination, put in by the composition. */
+/** What later modules know about a destination; set by the composition. */
 export interface StorageDependents {
   usage(
     transaction: Transaction,
     organizationId: string,
     destinationIds: readonly string[],
   ): Promise<Map<string, StorageUsage>>;
-  /** What it holds of some of the projects; those with the most in backups come first. */
+  /** What some projects have stored there, those with the most in backups first. */
   contents(
     transaction: Transaction,
     place: StoragePlace,
@@ -50,8 +50,8 @@ export interface StorageDependents {
   ): Promise<StorageContents>;
   /** Backups, schedules and the like that need it. */
   users(transaction: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]>;
-  /** A few of the newest backups that are said to lie in it; none only when nothing does. */
-  held(transaction: Transaction, organizationId: string, destinationId: string): Promise<HeldBackup[]>;
+  /** A few of the newest backups that should be there; none only when no backup should. */
+  expectedBackups(transaction: Transaction, organizationId: string, destinationId: string): Promise<ExpectedBackup[]>;
   /** What writes to it or reads from it now. */
   workOn(transaction: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]>;
   /** Objects of ours that no backup owns, ascending by key. */
@@ -61,24 +61,26 @@ export interface StorageDependents {
     store: BlobStore,
     options: { after: string | undefined; signal: AbortSignal },
   ): AsyncIterable<OrphanObject>;
-  /** It was deleted. */
+  /** Called when it was deleted. */
   removed(transaction: Transaction, destination: DestinationRow): Promise<void>;
-  /** Takes the copies of the organization's keys out of it, unless backups that moved to another one need them. */
+  /**
+   * Removes the copies of the organization's keys from it, unless backups that moved to another organization need them.
+   */
   takeKeys(destination: DestinationRow, signal: AbortSignal): Promise<'removed' | 'needed'>;
-  /** The destination answered: what has to lie in it is brought up to date. */
+  /** Called when the destination answered: updates what has to be stored in it. */
   connected(transaction: Transaction, destination: DestinationRow): Promise<void>;
-  /** It was in error and answers again: what could not be read meanwhile is read. */
+  /** Called when it was in error and answers again: reads what could not be read before. */
   recovered(transaction: Transaction, destination: DestinationRow): Promise<void>;
-  /** It answers again because of new credentials: what could not be written without them is written. */
+  /** Called when it answers again because of new credentials: writes what could not be written before. */
   credentialsGiven(transaction: Transaction, destination: DestinationRow): Promise<void>;
   rescan(run: TaskRun): Promise<TaskResult>;
   sweep(run: TaskRun): Promise<TaskResult>;
   migrate(run: TaskRun): Promise<TaskResult>;
-  /** Removes for good what a bucket that keeps versions only hides. */
+  /** Removes hidden versions for good. */
   purge(run: TaskRun): Promise<TaskResult>;
 }
 
-/** The default destination stands in the organization's settings. */
+/** The default destination, which is one of the organization's settings. */
 export interface DefaultStorage {
   get(transaction: Transaction, organizationId: string): Promise<string | null>;
   set(transaction: Transaction, caller: Caller, destinationId: string | null): Promise<void>;

@@ -8,8 +8,8 @@ import { destinationsRoom } from './destinations-room.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 
 /**
- * The same place as a destination of another organization. Credentials stay behind: they were given to the organization
- * that has them, not to the other one's members. A local folder needs none, and becomes one of the other's own.
+ * Makes the same place a destination of another organization, without its credentials: they were not given to the
+ * members of that organization. A local folder needs none, and becomes a folder of the other organization.
  */
 export async function copyDestination(
   platform: Pick<Platform, 'config' | 'ids' | 'clock' | 'outbox'>,

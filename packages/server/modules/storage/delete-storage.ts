@@ -8,22 +8,22 @@ import type { StorageContext } from './context.ts';
 import { type DestinationRow, destinationEtag, storageStore } from './storage-store.ts';
 import { taskStore } from './tasks/task-store.ts';
 
-/** Somebody waits for the answer. */
+/** A user waits for the answer. */
 const takeKeysTimeoutMs = 8 * secondMs;
 
-/** What became of the copies of the organization's keys in a destination that was removed. */
+/** What happened to the copies of the organization's keys in a removed destination. */
 export type KeysThere = 'removed' | 'shared' | 'needed' | 'refused' | 'left';
 
 /**
- * Removes a destination, and the copies of the organization's keys from it: nobody would take them away later, when a key
- * is withdrawn or the organization purged. They go after the removal is certain, so that a job which is putting them
- * sees it. A destination that cannot be reached, or where backups that moved to another organization still need them, is removed
- * all the same, and it is told that they stay.
+ * Removes a destination and the copies of the organization's keys in it: nobody could remove them later, when a key is
+ * withdrawn or the organization purged. The keys are removed after the record, so that a job which is storing them
+ * notices. When the destination cannot be reached, or moved backups still need the keys, the record is removed all the
+ * same, and the answer says that the keys stay.
  */
 export async function deleteStorage(context: StorageContext, caller: VersionedCaller, id: string): Promise<KeysThere> {
   const { row, isShared } = await removeRecord(context, caller, id);
   if (isShared) return 'shared';
-  // One that came with a moved project and never got credentials holds no keys of this organization.
+  // A destination that came with a moved project and never got credentials holds no keys of this organization.
   if (isWithoutCredentials(row)) return 'removed';
   const { keys, error } = await context.dependents.takeKeys(row, AbortSignal.timeout(takeKeysTimeoutMs)).then(
     (taken) => ({ keys: taken, error: undefined }),
@@ -39,12 +39,12 @@ export async function deleteStorage(context: StorageContext, caller: VersionedCa
   return keys;
 }
 
-/** It answered that they stay: a lock keeps them, or a right is missing. */
+/** The storage refused the removal, because of a lock or a missing permission. */
 function leftFor(reason: unknown): KeysThere {
   return isEngineError(reason, 'STORAGE_PERMISSION_DENIED') ? 'refused' : 'left';
 }
 
-/** Whether another destination is the same place is seen under the lock, too. */
+/** Whether another destination is the same place is also checked under the lock. */
 async function removeRecord(
   context: StorageContext,
   caller: VersionedCaller,

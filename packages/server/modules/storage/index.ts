@@ -11,7 +11,7 @@ import { requeueTask } from './tasks/task-admission.ts';
 export { isWithoutCredentials, StoreOpener, withResealed } from './access/open-store.ts';
 export { recordUse } from './checks/check-storage.ts';
 export { defaultsWork } from './checks/recheck-storage.ts';
-export type { HeldBackup, OrphanObject, StorageDependents, TaskRun, UsedBy } from './context.ts';
+export type { ExpectedBackup, OrphanObject, StorageDependents, TaskRun, UsedBy } from './context.ts';
 export { copyDestination } from './copy-destination.ts';
 export { storageJobs } from './jobs.ts';
 export {

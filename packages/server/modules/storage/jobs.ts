@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { daySeconds } from '../../platform/durations.ts';
 import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
-/** A rescan, sweep, purge or migration; each can be repeated without harm, so a dead worker's is simply done again. */
+/**
+ * A rescan, sweep, purge or migration. Each can be repeated without harm, so the task of a dead worker is simply done
+ * again.
+ */
 export const storageTaskJob = defineJob({
   name: 'storage-task-run',
   schema: z.object({ organizationId: z.string(), taskId: z.string(), admission: z.number().optional() }),
@@ -12,7 +15,10 @@ export const storageTaskJob = defineJob({
   exclusive: true,
 });
 
-/** A look at one destination. One that does not answer leaves its place to others a few times before its silence is told. */
+/**
+ * A check of one destination. One that does not answer is put off a few times, to let others go first, before it is
+ * reported.
+ */
 export const checkStorageJob = defineJob({
   name: 'storage-check',
   schema: z.object({ organizationId: z.string(), storageDestinationId: z.string() }),

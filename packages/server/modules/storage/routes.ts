@@ -98,10 +98,10 @@ export function storageHandlers(context: StorageContext): Handlers {
     testStorageDestination: async (call) => {
       const { organization, params } = call;
       const tested = await getRow(organization.id, params.storageDestinationId);
-      const held = await database.tenant(organization.id, (transaction) =>
-        context.dependents.held(transaction, organization.id, tested.id),
+      const expected = await database.tenant(organization.id, (transaction) =>
+        context.dependents.expectedBackups(transaction, organization.id, tested.id),
       );
-      const check = await checkStorage(context.stores, tested, clock, { held });
+      const check = await checkStorage(context.stores, tested, clock, { expected });
       await database.tenant(organization.id, async (transaction) => {
         const row = await storageStore.lock(transaction, organization.id, params.storageDestinationId);
         await recordCheck(context, transaction, row, check);

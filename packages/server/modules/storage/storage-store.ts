@@ -37,7 +37,9 @@ const oneHeld = rowsWhere(storageDestinations, byId, { lock: 'key share' });
 /** What other records show of a destination. */
 export type StorageSummary = Pick<DestinationRow, 'id' | 'name' | 'type'>;
 
-/** The summary of the destination that such columns name, to be read beside their row; a removed one has one too. */
+/**
+ * The summary of the destination that these columns name, to be read with their row. Removed destinations have one too.
+ */
 export function storageSummarySql(organizationId: string, id: string) {
   return sql.raw(`(select jsonb_build_object('id', d.id, 'name', d.name, 'type', d.type) from storage_destinations d
     where d.organization_id = ${organizationId} and d.id = ${id})`) as SQL<StorageSummary | null>;
@@ -80,7 +82,9 @@ export const storageStore = {
     return row;
   },
 
-  /** Until the transaction ends it is not removed. Whoever writes a record that names it, reads it so. */
+  /**
+   * Keeps the destination from being removed until the transaction ends. Used by whoever writes a record that names it.
+   */
   async hold(transaction: Transaction, organizationId: string, id: string): Promise<DestinationRow> {
     return found(await storageStore.findHeld(transaction, organizationId, id));
   },
@@ -94,7 +98,7 @@ export const storageStore = {
     return ids.length === 0 ? [] : client.read(manyDestinations, { organizationId, ids });
   },
 
-  /** These destinations and every other record of their places. */
+  /** The ids of these destinations and of all other records of their places. */
   async recordsOfPlaces({ client }: Transaction, organizationId: string, ids: readonly string[]): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
       `select id from storage_destinations where organization_id = $1 and (id = any($2) or place_id in
@@ -104,7 +108,7 @@ export const storageStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** Until the transaction ends nobody else begins anything in these places. */
+  /** Locks these places, so that nobody else begins anything there until the transaction ends. */
   async lockPlaces(transaction: Transaction, organizationId: string, ids: readonly string[]): Promise<void> {
     const records = await storageStore.recordsOfPlaces(transaction, organizationId, ids);
     await transaction.client.query(
@@ -121,7 +125,7 @@ export const storageStore = {
       .where(and(inArray(storageDestinations.id, [...ids]), isNull(storageDestinations.deletedAt)));
   },
 
-  /** What it takes to open these destinations, also of an organization that is about to be gone. */
+  /** What is needed to open these destinations, also of an organization that is about to be removed. */
   async openable(
     transaction: Transaction,
     organizationId: string,
@@ -143,7 +147,7 @@ export const storageStore = {
     }));
   },
 
-  /** In all organizations; for a transaction of the system. */
+  /** In all organizations; for a system transaction. */
   async manyAnywhere({ orm }: Transaction, ids: readonly string[]): Promise<DestinationRow[]> {
     if (ids.length === 0) return [];
     return orm
@@ -152,7 +156,7 @@ export const storageStore = {
       .where(inArray(storageDestinations.id, [...ids]));
   },
 
-  /** Those of other organizations under the same prefix of a bucket of the same name, as after a move. For a transaction of the system. */
+  /** Destinations of other organizations with the same bucket and prefix, as after a move. For a system transaction. */
   async ofOthersAt(
     { orm }: Transaction,
     { organizationId, bucket, prefix }: Pick<OpenableDestination, 'organizationId' | 'bucket' | 'prefix'>,
@@ -174,7 +178,7 @@ export const storageStore = {
       .where(and(eq(storageDestinations.organizationId, organizationId), isNull(storageDestinations.deletedAt)));
   },
 
-  /** Deleted ones that can still be opened: folders that worked once, which need no credentials. */
+  /** Deleted destinations that can still be opened: folders that worked once, which need no credentials. */
   async removedFolders({ orm }: Transaction, organizationId: string): Promise<{ id: string }[]> {
     const { id, organizationId: owner, deletedAt, type, placeId } = storageDestinations;
     return orm
@@ -183,7 +187,7 @@ export const storageStore = {
       .where(and(eq(owner, organizationId), isNotNull(deletedAt), eq(type, 'local'), isNotNull(placeId)));
   },
 
-  /** Where keys of any organization may lie and can be reached. For a transaction of the system. */
+  /** Destinations where keys of any organization may be stored and can be reached. For a system transaction. */
   async holdingKeys({ orm }: Transaction): Promise<DestinationRow[]> {
     const { deletedAt, type, placeId } = storageDestinations;
     const isRemovedFolder = and(eq(type, 'local'), isNotNull(placeId));
@@ -208,8 +212,8 @@ export const storageStore = {
   },
 
   /**
-   * Destinations that nobody has looked at since then: of each organization the longest-forgotten, then the next, so that
-   * nobody's many stand before another's single one. For a transaction of the system.
+   * Destinations that were not checked since then: the oldest of each organization, then the next, so that one
+   * organization with many does not delay the others. For a system transaction.
    */
   async unchecked({ orm }: Transaction, since: Date, limit: number): Promise<{ id: string; organizationId: string }[]> {
     const { lastCheckedAt, organizationId } = storageDestinations;
@@ -228,7 +232,7 @@ export const storageStore = {
       .limit(limit);
   },
 
-  /** Whether the default destination of an organization does not work at present. For a transaction of the system. */
+  /** Whether the default destination of any organization does not work at present. For a system transaction. */
   async isAnyDefaultBroken({ orm }: Transaction): Promise<boolean> {
     const isBroken = and(isNull(storageDestinations.deletedAt), eq(storageDestinations.status, 'error'));
     const found = await orm

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { StoredError } from '../../job-error.ts';
-import type { DestinationRow, HeldBackup } from '../../storage/index.ts';
+import type { DestinationRow, ExpectedBackup } from '../../storage/index.ts';
 import type { ImportRequest, JobStatus } from '../tables.ts';
 
 /** A backup as the catalogue knows it, whichever organization it belongs to. */
@@ -71,8 +71,13 @@ export const copyStore = {
   },
 
   /** The newest of them, then deleted ones whose objects are still to be removed. */
-  async newestIn({ client }: Transaction, organizationId: string, id: string, limit: number): Promise<HeldBackup[]> {
-    const { rows } = await client.query<HeldBackup>(
+  async newestIn(
+    { client }: Transaction,
+    organizationId: string,
+    id: string,
+    limit: number,
+  ): Promise<ExpectedBackup[]> {
+    const { rows } = await client.query<ExpectedBackup>(
       `select b.id, b.deleted_at is not null as "isDeleted" from backups b join backup_copies c on c.backup_id = b.id
         where b.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
           and b.status = 'completed' order by 2, b.id desc limit $3`,

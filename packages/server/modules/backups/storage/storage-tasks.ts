@@ -9,14 +9,15 @@ import { sweepStorage } from './sweep-storage.ts';
 import { workOnDestination } from './work-on-destination.ts';
 
 /** How many backups a check of a destination looks for. */
-const heldMax = 3;
+const expectedMax = 3;
 
 /** Rescan, sweep, purge and migration of a destination need the catalogue of backups. */
 export function storageTasks(
   context: BackupsContext,
-): Pick<StorageDependents, 'held' | 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'purge' | 'workOn'> {
+): Pick<StorageDependents, 'expectedBackups' | 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'purge' | 'workOn'> {
   return {
-    held: (transaction, organizationId, id) => copyStore.newestIn(transaction, organizationId, id, heldMax),
+    expectedBackups: (transaction, organizationId, id) =>
+      copyStore.newestIn(transaction, organizationId, id, expectedMax),
     orphans: (_organizationId, destination, store, options) =>
       findOrphans(context, destination, store, { ...options, isThorough: false }),
     rescan: (run) => rescanStorage(context, run),

@@ -3,17 +3,19 @@ import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import { EngineError } from '@holdfast/engine';
 import { invalid } from '../../../platform/problem.ts';
 
-/** Names of the service's own files. Below an organization's folder they would do no harm, but nobody means that. */
+/**
+ * Names of the service's own files. In an organization's folder they would do no harm, but nobody uses them on purpose.
+ */
 const isReserved = (name: string) => /^(postgres|master\.key)/i.test(name);
 
-/** What an organization keeps in local folders lies here, and nothing else does. */
+/** An organization's local folders are all inside this one, and nothing else is. */
 export function ownFolder(dataFolder: string, organizationId: string): string {
   return join(dataFolder, 'storage', organizationId);
 }
 
 /**
- * The folder that a path means: below the organization's own, which a path may also spell from the data folder on.
- * Whether links lead out of it is seen when it is opened.
+ * The folder that a path names, inside the organization's own folder. The path may also start at the data folder. Links
+ * that lead out of it are detected when it is opened.
  */
 export function localFolder(dataFolder: string, organizationId: string, path: string): string {
   const own = ownFolder(dataFolder, organizationId);
@@ -31,8 +33,8 @@ function isInside(own: string, folder: string): boolean {
 }
 
 /**
- * Gives every file of a folder a second name in another. Stored files are replaced, never changed, so both stay whole. The
- * folder is named without links; where one has come into its way, nothing behind it is touched.
+ * Hard-links every file of a folder into another one. Stored files are replaced and never changed, so both stay whole.
+ * The given path must have no links: where one has appeared, nothing behind it is touched.
  */
 export async function linkFiles(from: string, to: string): Promise<void> {
   if ((await realpathIfThere(from)) !== from)

@@ -35,7 +35,7 @@ export interface OpenOptions {
 
 export const storageCredentialsPurpose = (destinationId: string) => `storage_destinations.credentials:${destinationId}`;
 
-/** For jobs that carry a destination of which no row is left: with credentials under the master key in use. */
+/** For jobs that carry a destination without a row: seals its credentials with the current master key. */
 export function withResealed<Data extends { destination: OpenableDestination }>(data: Data, keyring: Keyring): Data {
   const { id, credentials } = data.destination;
   if (credentials === null) return data;
@@ -44,11 +44,11 @@ export function withResealed<Data extends { destination: OpenableDestination }>(
 }
 
 const regionDefault = 'us-east-1';
-/** Where somebody waits for the answer. */
+/** For calls with a waiting user. */
 const awaitedCallTimeoutMs = 10_000;
 const awaitedBudgetMs = 15_000;
 
-/** What a destination that came with a moved project answers until an admin gives it credentials. */
+/** The error of a destination that came with a moved project, until an admin gives it credentials. */
 export function credentialsMissing(storageDestinationId: string): EngineError {
   return new EngineError(
     'STORAGE_CREDENTIALS_MISSING',
@@ -64,7 +64,7 @@ export function isWithoutCredentials({
   return type !== 'local' && credentials === null;
 }
 
-/** Calls of a store that are told as spans. */
+/** Calls of a store that are traced as spans. */
 const tracedCalls = ['put', 'get', 'getRange', 'head', 'list', 'delete', 'extendLock', 'lockAbility'] as const;
 
 /** Opens destinations with their sealed credentials. Every address is checked when it is dialled. */
@@ -80,8 +80,8 @@ export class StoreOpener {
   }
 
   /**
-   * A call that somebody waits for passes fewer attempts than a job may take. A folder that worked once is made anew only
-   * for who knows that nothing lay in it.
+   * A call with a waiting user passes fewer attempts than a job. A folder that existed before is made again only when
+   * the caller knows that it held nothing.
    */
   async open(destination: OpenableDestination, options: OpenOptions = {}): Promise<VersionedBlobStore> {
     const store = await this.#open(destination, options);
@@ -109,7 +109,7 @@ export class StoreOpener {
     return createS3Store({ ...place, ...this.s3Connection(destination.type, destination, credentials) });
   }
 
-  /** The place as the command line addresses it. */
+  /** The destination's address as the command line takes it. */
   describe(destination: DestinationRow): { name: string; address: string } {
     const { name, type, bucket, prefix, region, endpoint } = destination;
     if (type === 'local') {
@@ -136,7 +136,7 @@ export class StoreOpener {
     };
   }
 
-  /** Only the operator may turn it elsewhere, and may then mean any address; a key file has no say in it. */
+  /** Only the operator may change these endpoints, to any address. A key file cannot. */
   gcsConnection(credentials: GoogleKey) {
     const { storage, oauth2 } = this.#config.GOOGLE_API_ENDPOINTS;
     return {
@@ -147,7 +147,7 @@ export class StoreOpener {
     };
   }
 
-  /** A plain connection goes to subnets that the operator opened and nowhere else. */
+  /** Unencrypted connections are allowed only to subnets that the operator opened. */
   async requireReachable(endpoint: string | null | undefined): Promise<void> {
     if (!endpoint) return;
     const { hostname, protocol } = new URL(endpoint);
@@ -178,7 +178,7 @@ export class StoreOpener {
     }
   }
 
-  /** Refuses at once what can be seen at once; what a name resolves to is checked when it is dialled. */
+  /** Refuses a bad endpoint early, as far as its text shows. What a name resolves to is checked when it is dialled. */
   checkEndpoint(endpoint: string | null | undefined): void {
     if (!endpoint) return;
     const url = new URL(endpoint);
@@ -195,7 +195,7 @@ export class StoreOpener {
     localFolder(this.#config.HOLDFAST_DATA, organizationId, path);
   }
 
-  /** What lies under these prefixes in one local folder lies in the other too, whoever's they are. */
+  /** Makes files under these prefixes of one local folder appear in another one too, of any organization. */
   async shareFiles(from: OpenableDestination, to: OpenableDestination, prefixes: readonly string[]): Promise<void> {
     for (const destination of [from, to]) await (await this.#openFolder(destination)).close();
     const [source, target] = [await realpath(this.#folderOf(from)), this.#folderOf(to)];
@@ -206,7 +206,7 @@ export class StoreOpener {
     return localFolder(this.#config.HOLDFAST_DATA, organizationId, path ?? '');
   }
 
-  /** Errors name the path as it was given: where the data folder lies is nobody's business. */
+  /** Errors name the given path only: where the data folder is must not be shown. */
   #openFolder(destination: OpenableDestination, makesFolder = false): Promise<VersionedBlobStore> {
     return createLocalStore({
       isExpected: destination.placeId !== null && !makesFolder,

@@ -5,11 +5,11 @@ import type { StorageContext } from '../context.ts';
 import { type DestinationRow, storageStore } from '../storage-store.ts';
 
 const probeTimeoutMs = 30_000;
-/** Somebody waits; a record that stays silent counts as another place. */
+/** A user waits. A destination that does not answer counts as another place. */
 const identifyTimeoutMs = 8000;
 const recordsComparedMax = 50;
 
-/** Two records may spell one place in two ways; only what is written into it tells. */
+/** Two records may write the same place in different ways; only an object that is written there tells. */
 export async function requireOtherPlace(
   { stores }: Pick<StorageContext, 'stores'>,
   from: DestinationRow,
@@ -42,8 +42,8 @@ async function isPlaceOf(
 }
 
 /**
- * What all records of a place have in common, so that copies in it count once: the id of the record that was there
- * first. A record that cannot be asked counts as another place until it can.
+ * The id that all records of one place share, so that copies in it count once: the id of the oldest record. A record
+ * that cannot be asked counts as another place until it can.
  */
 export async function identifyPlace(context: StorageContext, row: DestinationRow, stop?: AbortSignal): Promise<string> {
   const others = await context.platform.database.tenant(row.organizationId, (transaction) =>

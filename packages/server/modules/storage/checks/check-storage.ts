@@ -7,7 +7,7 @@ import { secondMs } from '../../../platform/durations.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type StoredError, toJobError } from '../../job-error.ts';
 import type { StoreOpener } from '../access/open-store.ts';
-import type { HeldBackup, StorageContext } from '../context.ts';
+import type { ExpectedBackup, StorageContext } from '../context.ts';
 import { presentStorageSummary } from '../present-storage.ts';
 import { type DestinationRow, type NewDestination, type OpenableDestination, storageStore } from '../storage-store.ts';
 import type { StoredTest } from '../tables.ts';
@@ -17,32 +17,32 @@ export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'l
   lastTest: StoredTest;
   test: StorageTest;
 };
-/** What looking alone finds. */
-export type StorageLook = Omit<StorageCheck, 'test' | 'lastTest'>;
+/** The result of a check that only reads. */
+export type QuickCheck = Omit<StorageCheck, 'test' | 'lastTest'>;
 
 type CheckableDestination = OpenableDestination & Pick<DestinationRow, 'objectLock'>;
 
 export interface CheckOptions {
-  /** Backups that are said to lie there. */
-  held?: readonly HeldBackup[];
+  /** Backups that should be there. */
+  expected?: readonly ExpectedBackup[];
   signal?: AbortSignal;
 }
 
-/** For each step: somebody waits for the answer, and a storage that is slow and works is not away. */
+/** Per step. A user waits, but a slow storage that works must not count as away. */
 const stepTimeoutMs = 8 * secondMs;
 const checkAttemptsMax = 4;
 
 /**
- * Does to the destination what a backup's life will do, and looks for the backups that are said to lie there. Never throws
- * for what the other side does.
+ * Does everything that backups do with a destination, and looks for backups that should be there. Never throws for
+ * errors of the other side.
  */
 export async function checkStorage(
   stores: StoreOpener,
   destination: CheckableDestination,
   clock: Clock,
-  { held = [], signal }: CheckOptions = {},
+  { expected = [], signal }: CheckOptions = {},
 ): Promise<StorageCheck> {
-  const { steps, failure, keepsVersions } = await probe(stores, destination, held, signal);
+  const { steps, failure, keepsVersions } = await probe(stores, destination, expected, signal);
   const test = { ok: failure === undefined, steps, keepsVersions };
   const lastCheckedAt = clock.now();
   const found = { lastCheckedAt, lastTest: { ...test, at: lastCheckedAt.toISOString() }, test };
@@ -54,12 +54,12 @@ export async function checkStorage(
 async function probe(
   stores: StoreOpener,
   destination: CheckableDestination,
-  held: readonly HeldBackup[],
+  expected: readonly ExpectedBackup[],
   signal: AbortSignal | undefined,
 ): Promise<Pick<StorageTest, 'steps' | 'keepsVersions'> & { failure: unknown }> {
   let store: BlobStore | undefined;
   try {
-    store = await stores.open(destination, { attemptsMax: checkAttemptsMax, makesFolder: held.length === 0 });
+    store = await stores.open(destination, { attemptsMax: checkAttemptsMax, makesFolder: expected.length === 0 });
     let late: AbortSignal | undefined;
     const signalOf = () => {
       const timeout = AbortSignal.timeout(stepTimeoutMs);
@@ -68,8 +68,8 @@ async function probe(
     };
     const locks = destination.objectLock !== null;
     const tried = await probeStore(store, { signalOf, locks });
-    const probed = tried.every(({ ok }) => ok) ? await listingHeld(store, held, signalOf(), tried) : tried;
-    // Nothing is tried behind a step that failed, so the last signal is that step's.
+    const probed = tried.every(({ ok }) => ok) ? await withMissingBackups(store, expected, signalOf(), tried) : tried;
+    // Nothing is tried after a failed step, so the last signal belongs to that step.
     const steps = probed.map((step) => (step.ok || !late?.aborted ? step : { ...step, error: notInTime() }));
     const failed = steps.find((step) => !step.ok);
     return {
@@ -91,24 +91,24 @@ async function probe(
   }
 }
 
-/** A place that answers and has none of its backups any more is not the place that it was. */
-async function listingHeld(
+/** A place that answers but has none of its backups is not the same place any more. */
+async function withMissingBackups(
   store: BlobStore,
-  held: readonly HeldBackup[],
+  expected: readonly ExpectedBackup[],
   signal: AbortSignal,
   probed: readonly ProbeStep[],
 ): Promise<ProbeStep[]> {
-  const error = await heldFault(store, held, signal);
+  const error = await missingBackupsFault(store, expected, signal);
   return probed.map((step) => (error && step.name === 'list' ? { ...step, ok: false, error } : step));
 }
 
-/** What is wrong when not one of the backups that were asked for has left a trace. */
-export async function heldFault(
+/** The error when no object of any expected backup is there. */
+export async function missingBackupsFault(
   store: BlobStore,
-  held: readonly HeldBackup[],
+  expected: readonly ExpectedBackup[],
   signal: AbortSignal,
 ): Promise<EngineError | undefined> {
-  const ids = held.filter(({ isDeleted }) => !isDeleted).map(({ id }) => id);
+  const ids = expected.filter(({ isDeleted }) => !isDeleted).map(({ id }) => id);
   try {
     for (const id of ids) for await (const _ of store.list(backupPrefix(id), { signal })) return undefined;
   } catch (error) {
@@ -130,12 +130,12 @@ function notInTime(): EngineError {
   );
 }
 
-/** Keeps what a check found; tells the world when the state changed. */
+/** Saves the result of a check, and emits an event when the state changed. */
 export async function recordCheck(
   context: StorageContext,
   transaction: Transaction,
   row: DestinationRow,
-  check: StorageLook & Partial<Pick<StorageCheck, 'lastTest'>>,
+  check: QuickCheck & Partial<Pick<StorageCheck, 'lastTest'>>,
 ): Promise<DestinationRow> {
   const { status, error, lastCheckedAt, lastTest } = check;
   const change = { status, error, lastCheckedAt, ...defined({ lastTest }) };
@@ -146,7 +146,10 @@ export async function recordCheck(
   return updated;
 }
 
-/** A backup met the destination before any check did: what it found is what the record says from then on. Whether it has recovered. */
+/**
+ * Saves what a backup found out about the destination before any check did. Returns whether the destination has
+ * recovered.
+ */
 export async function recordUse(
   { outbox, clock }: Pick<Platform, 'outbox' | 'clock'>,
   transaction: Transaction,

@@ -5,24 +5,24 @@ import type { PeriodicTask } from '../../../platform/periodic.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
 import { identifyPlace } from '../access/places.ts';
-import type { HeldBackup, StorageContext } from '../context.ts';
+import type { ExpectedBackup, StorageContext } from '../context.ts';
 import { checkStorageJob } from '../jobs.ts';
 import { type DestinationRow, storageStore } from '../storage-store.ts';
-import { checkStorage, heldFault, recordCheck, type StorageLook } from './check-storage.ts';
+import { checkStorage, missingBackupsFault, type QuickCheck, recordCheck } from './check-storage.ts';
 
 const everyMs = minuteMs;
 const dueAfterMs = 10 * minuteMs;
 const checksPerRunMax = 100;
 const lookTimeoutMs = 30 * secondMs;
-/** With the last attempt, which gives way to nobody: several before it were silent already. */
+/** For the last attempt, which is not put off for others: the destination was silent several times before. */
 const lastLookTimeoutMs = 8 * secondMs;
 
-/** An organization's default destination that does not work: its backups will fail until somebody mends it. */
+/** Whether all default destinations work. If one does not, backups will fail until somebody fixes it. */
 export async function defaultsWork(database: Database): Promise<boolean> {
   return database.system(async (transaction) => !(await storageStore.isAnyDefaultBroken(transaction)));
 }
 
-/** Asks for a look at every destination that nobody has looked at for a while, the longest-forgotten of each organization first. */
+/** Enqueues checks of destinations that were not checked for a while, the oldest of each organization first. */
 export function recheckTask({ platform: { database, queue, clock } }: StorageContext): PeriodicTask {
   return {
     name: 'recheck storage',
@@ -38,8 +38,8 @@ export function recheckTask({ platform: { database, queue, clock } }: StorageCon
 }
 
 /**
- * A destination that worked is only looked at; one that did not has to pass the whole probe before it counts as mended. A look that
- * was stopped has seen nothing.
+ * A destination that worked gets a quick check; one in error has to pass the whole probe. A check that was stopped has
+ * found nothing.
  */
 export async function recheckStorage(
   context: StorageContext,
@@ -48,16 +48,16 @@ export async function recheckStorage(
   const { database, clock } = context.platform;
   const { organizationId, storageDestinationId } = job.data;
   const { signal } = job;
-  const { row, held } = await database.tenant(organizationId, async (transaction) => ({
+  const { row, expected } = await database.tenant(organizationId, async (transaction) => ({
     row: await storageStore.find(transaction, organizationId, storageDestinationId),
-    held: await context.dependents.held(transaction, organizationId, storageDestinationId),
+    expected: await context.dependents.expectedBackups(transaction, organizationId, storageDestinationId),
   }));
   if (!row) return;
   const timeoutMs = job.lastAttempt ? lastLookTimeoutMs : lookTimeoutMs;
   const check =
     row.status === 'error'
-      ? await checkStorage(context.stores, row, clock, { held, signal })
-      : await look(context, row, held, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+      ? await checkStorage(context.stores, row, clock, { expected, signal })
+      : await quickCheck(context, row, expected, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
   signal.throwIfAborted();
   const isUnplaced = row.placeId === null && check.status === 'connected';
   const placeId = isUnplaced ? await identifyPlace(context, row, signal).catch(() => null) : null;
@@ -71,18 +71,18 @@ export async function recheckStorage(
   });
 }
 
-async function look(
+async function quickCheck(
   context: StorageContext,
   row: DestinationRow,
-  held: readonly HeldBackup[],
+  expected: readonly ExpectedBackup[],
   signal: AbortSignal,
-): Promise<StorageLook> {
+): Promise<QuickCheck> {
   const { clock } = context.platform;
   let store: BlobStore | undefined;
   try {
     store = await context.stores.open(row, { attemptsMax: 3 });
     for await (const _ of store.list(backupsPrefix, { signal })) break;
-    const fault = await heldFault(store, held, signal);
+    const fault = await missingBackupsFault(store, expected, signal);
     if (fault) throw fault;
     return { status: 'connected', error: null, lastCheckedAt: clock.now() };
   } catch (error) {

@@ -4,7 +4,7 @@ import type { AuditLog } from '../../audit/index.ts';
 import type { DestinationRow } from '../storage-store.ts';
 import { taskStore } from './task-store.ts';
 
-/** A destination holds backups that the catalogue does not know: it is read again, unless somebody waits for that already. */
+/** Requests a rescan of a destination with backups that the catalogue does not know, unless one is waiting already. */
 export async function requestRescan(
   { platform: { clock, ids }, audit }: { platform: Pick<Platform, 'clock' | 'ids'>; audit: AuditLog },
   transaction: Transaction,

@@ -14,7 +14,7 @@ const usersMax = 100;
 type Job = RunningJob<{ organizationId: string; taskId: string; admission?: number | undefined }>;
 type Change = Parameters<typeof taskStore.update>[3];
 
-/** Works one task from its beginning; what an attempt before has done is found done. */
+/** Runs one task from its beginning. What an earlier attempt has done is found done. */
 export async function runStorageTask(context: StorageContext, job: Job): Promise<void> {
   const { platform } = context;
   const { database, clock } = platform;
@@ -49,7 +49,7 @@ export async function runStorageTask(context: StorageContext, job: Job): Promise
   await admitTasks(platform);
 }
 
-/** Undefined, and nothing changed, once the task has ended or was let in anew. */
+/** Undefined, and nothing is changed, once the task has ended or was admitted again. */
 async function change(context: StorageContext, { data }: Job, fields: Change): Promise<TaskRow | undefined> {
   const { organizationId, taskId, admission = 0 } = data;
   return context.platform.database.tenant(organizationId, async (transaction) => {
@@ -72,7 +72,7 @@ async function perform(context: StorageContext, run: TaskRun): Promise<TaskResul
   return kind === 'migrate' ? { ...result, stillUsedBy: await stillUsedBy(context, run.destination) } : result;
 }
 
-/** A sweep takes what is old by the times that the storage tells: its clock is asked beside the database's. */
+/** A sweep removes what is old by the storage's times, so the storage's clock is compared as well as the database's. */
 async function requireSameTimes({ platform, stores }: StorageContext, { destination, signal }: TaskRun): Promise<void> {
   await requireSameTime(platform.clock, platform.database);
   const store = await stores.open(destination);
@@ -83,7 +83,7 @@ async function requireSameTimes({ platform, stores }: StorageContext, { destinat
   }
 }
 
-/** What lay there has moved; whoever writes there goes on doing so until somebody gives them another place. */
+/** Everything there has moved, but these still write there until somebody gives them another destination. */
 async function stillUsedBy(
   { platform, dependents, defaults }: StorageContext,
   { organizationId, id }: DestinationRow,

@@ -14,7 +14,7 @@ export interface TaskOptions {
   dryRun?: boolean;
 }
 
-/** Writes the task as pending; the admission lets it run when its turn comes. */
+/** Writes the task as pending; it runs once it is admitted. */
 export async function startTask(
   context: StorageContext,
   caller: Caller,
@@ -28,7 +28,7 @@ export async function startTask(
   if (made) return made;
   if (toId !== undefined) await requireOtherPlaces(context, organizationId, destinationId, toId);
   const task = await database.tenant(organizationId, async (transaction) => {
-    // Two migrations that cross would each take the other's originals for its own copies, and remove them.
+    // Two migrations in opposite directions would each take the other's originals for its own copies and remove them.
     await storageStore.lockPlaces(
       transaction,
       organizationId,
@@ -61,7 +61,7 @@ export async function startTask(
   return task;
 }
 
-/** Before the transaction, because both places have to be asked. */
+/** Done before the transaction, because both places have to be asked. */
 async function requireOtherPlaces(
   context: StorageContext,
   organizationId: string,
@@ -81,7 +81,7 @@ function requireTarget(target: DestinationRow, from: DestinationRow): void {
   if (target.status !== 'connected') throw invalid('toStorageDestinationId', 'does not work at present; test it first');
 }
 
-/** A migration has both destinations to itself. */
+/** Throws unless nothing else works on these destinations: a migration needs both for itself. */
 async function requireIdle(
   context: StorageContext,
   transaction: Transaction,

@@ -8,7 +8,7 @@ import { taskTurns } from './task-store.ts';
 
 const requeueEveryMs = 5 * secondMs;
 
-/** Lets waiting tasks in. */
+/** Admits waiting tasks. */
 export async function admitTasks(platform: Pick<Platform, 'clock' | 'database' | 'queue'>): Promise<number> {
   return admit(platform, taskKind(platform.queue));
 }

@@ -53,7 +53,7 @@ export const taskStore = {
       .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)));
   },
 
-  /** Tasks on a place, or into it, whichever of its records they name. */
+  /** Open tasks on a place or into it, whichever of its records they name. */
   async openOf(transaction: Transaction, organizationId: string, destinationId: string): Promise<TaskRow[]> {
     const { orm } = transaction;
     const records = await storageStore.recordsOfPlaces(transaction, organizationId, [destinationId]);
@@ -68,7 +68,7 @@ export const taskStore = {
       .where(and(eq(storageTasks.organizationId, organizationId), about, open));
   },
 
-  /** Destinations that a task works on, or into. */
+  /** Destinations that an open task works on or moves into. */
   async busyDestinations({ orm }: Transaction, organizationId: string): Promise<string[]> {
     const { storageDestinationId: id, toStorageDestinationId: toId, status } = storageTasks;
     const rows = await orm
@@ -78,7 +78,7 @@ export const taskStore = {
     return [...new Set(rows.flatMap((row) => (row.toId === null ? [row.id] : [row.id, row.toId])))];
   },
 
-  /** Destinations that anything was ever migrated from or to. */
+  /** Destinations from or to which anything was ever migrated. */
   async migratedPlaces({ client }: Transaction, organizationId: string): Promise<Set<string>> {
     const { rows } = await client.query<{ id: string }>(
       `select distinct unnest(array[storage_destination_id, to_storage_destination_id]) as id from storage_tasks
@@ -97,7 +97,7 @@ export const taskStore = {
     return row;
   },
 
-  /** Once more a task failed by something that may pass; how often by now. */
+  /** Counts a transient failure and returns how many there were. */
   async countFailure({ orm }: Transaction, organizationId: string, id: string): Promise<number> {
     const [row] = await orm
       .update(storageTasks)
@@ -108,7 +108,7 @@ export const taskStore = {
   },
 };
 
-/** One task at a time per place, which several destinations may be. */
+/** One task at a time per place; several destinations may be the same place. */
 export const taskTurns: TurnTable = {
   table: 'storage_tasks',
   isWaiting: `w.status = 'pending' and w.admitted_at is null`,
