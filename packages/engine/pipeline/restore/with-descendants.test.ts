@@ -23,7 +23,7 @@ function countingStore(): { store: BlobStore; reads: string[] } {
   return { store, reads };
 }
 
-test('what lies below very many documents is found with one look into each segment, and none beside', async () => {
+test('everything below very many documents is found by reading each segment once, and no segment beside them', async () => {
   const { store, reads } = countingStore();
   const harness = new BackupHarness(store);
   const ids = Array.from({ length: 200 }, (_, n) => `users/${1000 + n}`);

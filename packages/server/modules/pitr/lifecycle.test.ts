@@ -119,7 +119,7 @@ test('what keeps capture from reading is told by status and project, and a recon
   expect((await call('GET', `/projects/${bench.shop.projectId}`)).connection.status).toBe('connected');
 });
 
-test('a sweep removes what was overtaken in a log, and nothing that somebody may need; a rescan brings a lost log back', async () => {
+test('a sweep removes only segments that nobody may need, and a rescan brings a lost log back', async () => {
   await doc('users/kept').set({ n: 1 });
   const at = await captured();
   // Quiet time is told by the next segment: a bucket alone knows nothing behind its last one.
@@ -180,7 +180,7 @@ test('a migration takes the log along with its bases; what was captured and what
   expect(refused.body.error.code).toBe('RESOURCE_IN_USE');
 });
 
-test('what lies whole in the new place is not written over by a migration of a damaged log', async () => {
+test('migrating a damaged log does not replace whole objects in the new place', async () => {
   await doc('users/harmed').set({ n: 1 });
   const at = await captured();
   const { key } = await one('select key from pitr_segments order by covered_through desc limit 1');

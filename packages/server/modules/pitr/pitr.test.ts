@@ -217,7 +217,7 @@ describe('switched on', () => {
     expect((await told()).length).toBe(2);
   });
 
-  test('an accident behind a gap suggests a moment that is reached, and says that it is not the one just before', async () => {
+  test('a mass deletion after a gap suggests a reachable moment and says that it is not the one just before', async () => {
     await covered(Date.now());
     const inDatabase = (statement: string, values: unknown[] = []) =>
       asOwner(bench.app.databaseUrl, async (client) => (await client.query(statement, values)).rows);

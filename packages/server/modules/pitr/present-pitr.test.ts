@@ -58,7 +58,7 @@ test.each(histories)('%s: every second is in reach or in a told gap, and none is
   }
 });
 
-test('what no gap explains is told to be without a backup that leads there', () => {
+test('unreachable time without a gap is explained by a missing backup', () => {
   const { gaps } = presentSummary(row, coverageWith([5, 30], [gap(2, 12)]), new Date(at(51)));
   expect(gaps).toEqual([{ from: shortOf(5), to: shortOf(30), reason: expect.stringContaining('Something was late.') }]);
   expect(gaps[0]!.reason).toContain('only a newer base reaches');

@@ -115,7 +115,7 @@ test('switched off and on again the same log goes on where it lies; another dest
   expect(Number(now.reads_used)).toBeGreaterThanOrEqual(Number(reads_used));
 });
 
-test('while a restore brings back a moment neither its log nor its base can go, and switching off does not harm it', async () => {
+test('while a restore reads a moment, its log and base cannot be removed, and switching off does no harm', async () => {
   const at = await captured();
   await doc('users/1').delete();
   bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE' });
@@ -143,7 +143,7 @@ test('while a restore brings back a moment neither its log nor its base can go, 
   await running();
 });
 
-test('a backup that was made inside a gap leads nowhere: what went before the gap was over does not come back', async () => {
+test('captured changes are not applied to a backup made inside a gap: documents deleted in the gap do not come back', async () => {
   await call('POST', pitrPath('/disable'), {});
   await until(async () => (await shown()).status === 'stopped');
   await doc('users/phantom').set({ n: 1 });
@@ -160,7 +160,7 @@ test('a backup that was made inside a gap leads nowhere: what went before the ga
   expect(await usersIn(inside)).toContain('users/phantom');
 });
 
-test('switched off, what was heard is written down first; the time without capture is a gap, also when both its ends are the same', async () => {
+test('switching off writes what was heard first, and the time without capture is a gap even if nothing changed', async () => {
   await doc('users/heard').set({ n: 1 });
   await sleep(150);
   const heardAt = new Date().toISOString();
@@ -207,7 +207,7 @@ test('a rotation that comes while the manifest of a log is written is not lost: 
   await running();
 });
 
-test('a project that moves leaves its log behind, which goes; switched on there, its past begins anew', async () => {
+test('the log of a project that moves is removed, and capture in the other organization starts from the beginning', async () => {
   const at = await captured();
   expect([...s3.objects.buckets.get('logs')!.keys.entriesFrom('logs/')].length).toBeGreaterThan(0);
   const other = await foundOrganization(bench.app, bench.shop.owner);

@@ -127,7 +127,7 @@ test.each(pieces)(
   },
 );
 
-test('what a resume tried once more and did not hear of is taken back by an undo', async () => {
+test('an undo takes back writes of a resume whose answers were lost', async () => {
   const backupId = await backedUp(30);
   // One write of the request is refused for good, and found by halving.
   bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'INVALID_ARGUMENT', times: 6 });

@@ -31,7 +31,7 @@ async function run(path: string, body: object) {
 const refuseWrites = () =>
   s3.faults.set({ errorRate: 1, operations: ['PutObject', 'CreateMultipartUpload', 'UploadPart'] });
 
-test('what a restore replaces, and its undo, is saved in another place where the one it reads cannot be written', async () => {
+test('the safety backup of a restore or undo goes to another destination when the one it reads cannot be written', async () => {
   await bench.startOver();
   const backupId = await bench.backUp({ storageDestinationIds: [bucket] });
   const held = await contentsOf(bench.firestore);
@@ -49,7 +49,7 @@ test('what a restore replaces, and its undo, is saved in another place where the
   expect(await contentsOf(bench.firestore)).toEqual(before);
 });
 
-test('where there is no other place nothing is overwritten, and the restore names the one that refused', async () => {
+test('without another destination nothing is overwritten, and the restore names the one that refused', async () => {
   await bench.startOver();
   const backupId = await bench.backUp({ storageDestinationIds: [bucket] });
   await bench.firestore.doc('users/ada').set({ n: 2 });
@@ -72,7 +72,7 @@ test('where there is no other place nothing is overwritten, and the restore name
   expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed' });
 });
 
-test('one that nobody has given credentials yet is passed over for the next', async () => {
+test('a destination without credentials is skipped for the next one', async () => {
   await bench.startOver();
   await bench.backUp();
   const backupId = await bench.backUp({ storageDestinationIds: [bucket] });

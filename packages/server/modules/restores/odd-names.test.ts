@@ -35,7 +35,7 @@ test('names that hold a null character are backed up, restored and taken back li
   expect(await found()).toEqual(changed);
 });
 
-test('what names say in a message of a failure or a warning stays on one line, as the contract has it', async () => {
+test('names in error and warning messages stay on one line', async () => {
   const path = 'c/a\nb\0';
   await bench.firestore.doc(path).set({ mine: 'x'.repeat(600_000) });
   const { warnings } = await bench.run({ collections: ['c', 'no\nsuch'] });
@@ -48,7 +48,7 @@ test('what names say in a message of a failure or a warning stays on one line, a
   expect(failed.error.message).toContain('a b ');
 });
 
-test('pages go on behind the longest paths there are', async () => {
+test('paging works with the longest possible paths', async () => {
   const long = (index: number) => `long/${String(index)}${'é'.repeat(700)}/sub/${'ü'.repeat(700)}`;
   for (let index = 0; index < 5; index++) await bench.firestore.doc(long(index)).set({ index });
   const backupId = await bench.backUp({ collections: ['long'] });

@@ -36,7 +36,7 @@ const contents = () => contentsOf(bench.firestore);
 const before = { 'users/ada': { name: 'Ada' }, 'users/bob': { name: 'Bob' }, 'users/ada/orders/1': { total: 1 } };
 
 describe('an undo', () => {
-  test('of a basket that overwrote nothing finds a place for what it writes over', { tags: 'long' }, async () => {
+  test('of picked documents finds a destination for its own safety backup', { tags: 'long' }, async () => {
     await fill(before);
     const backupId = await bench.backUp();
     await bench.firestore.doc('users/bob').delete();
@@ -225,7 +225,7 @@ describe('an undo', () => {
     );
   });
 
-  test('that was only tried changes nothing for a resume and a later undo', { tags: 'long' }, async () => {
+  test('as a dry run changes nothing for a resume and a later undo', { tags: 'long' }, async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
     const backupId = await bench.backUp();
     bench.clear();
@@ -300,7 +300,7 @@ test('documents may be named in any order, and those that are not there are told
   expect((await run('', { backupId, collections: ['none'] })).error.code).toBe('COLLECTION_NOT_FOUND');
 });
 
-test('what a backup covers and did not hold does not stand in the way of a restore', { tags: 'long' }, async () => {
+test('an empty collection in the scope of a backup is no obstacle to a restore', { tags: 'long' }, async () => {
   await fill({ 'users/a': { v: 1 } });
   const partly = await bench.backUp({ collections: ['users', 'none'], includeSubcollections: false });
   await fill({ 'users/a': { v: 2 } });
@@ -332,7 +332,7 @@ test('a basket of several backups comes back in one restore, with one undo', { t
   expect(await contents()).toEqual({ 'users/a': { v: 3 }, 'orders/1': { v: 3 } });
 });
 
-test('an undo needs the journal and what was saved, not the restored backup itself', { tags: 'long' }, async () => {
+test('an undo needs journal and safety backup, not the restored backup', { tags: 'long' }, async () => {
   await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
   const backupId = await bench.backUp();
   await fill({ 'users/a': { v: 2 }, 'users/c': { v: 2 } });

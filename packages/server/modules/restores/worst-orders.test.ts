@@ -36,7 +36,7 @@ async function fill(documents: Record<string, object>): Promise<void> {
 }
 const contents = () => contentsOf(bench.firestore);
 
-test('what a basket waits for stays, also of a project that was connected anew since', async () => {
+test('backups that a waiting restore of picked documents needs stay, also those from an earlier connection of the project', async () => {
   const old = await connect('again');
   const again = new Firestore({ projectId: 'again' });
   await again.doc('users/ada').set({ n: 1 });
@@ -61,7 +61,7 @@ test('what a basket waits for stays, also of a project that was connected anew s
   await again.terminate();
 });
 
-test('of several undos that are asked for at once one runs, and what it needs cannot be deleted meanwhile', async () => {
+test('of several simultaneous undos only one runs, and what it needs cannot be deleted meanwhile', async () => {
   await fill({ 'users/ada': { n: 1 } });
   const backupId = await bench.backUp();
   await fill({ 'users/ada': { n: 2 }, 'users/bob': { n: 2 } });
@@ -121,7 +121,7 @@ test('a restore that broke off is not resumed when what it saved is gone: nothin
   expect(await contents()).toEqual({ 'users/ada': { n: 2 }, 'users/bob': { n: 2 } });
 });
 
-test('a restore can be taken back by what it saved after its project was disconnected and connected again', async () => {
+test('a restore can be undone from its safety backup after its project was disconnected and connected again', async () => {
   const first = await connect('elsewhere');
   const elsewhere = new Firestore({ projectId: 'elsewhere' });
   await elsewhere.doc('users/ada').set({ n: 1 });
@@ -200,7 +200,7 @@ test('a restore that left documents out is not resumed when its journal is gone:
   expect(await contents()).toEqual({});
 });
 
-test('what skip_existing deletes and hears nothing of is deleted and taken back, and what somebody changed meanwhile is a conflict', async () => {
+test('deletes of a skip_existing restore whose answers are lost are done and can be undone, and documents changed meanwhile are conflicts', async () => {
   await fill({ 'users/ada': { n: 1 } });
   const backupId = await bench.backUp();
   await fill({ 'users/bob': { n: 1 }, 'users/cat': { n: 1 }, 'users/dan': { n: 1 } });
@@ -264,7 +264,7 @@ test('documents of an imported backup of another database refer to the target, w
   await theirs.terminate();
 });
 
-test('who took an undo back is told how to undo after all, whether that undo had come to its end or not', async () => {
+test('after an undo was itself undone, the error says how to undo the restore after all', async () => {
   await fill({ 'users/ada': { n: 1 } });
   const backupId = await bench.backUp();
   const again = (id: string, body: object) => call('POST', `/backups/restore/${id}/undo`, body);
@@ -286,7 +286,7 @@ test('who took an undo back is told how to undo after all, whether that undo had
   }
 });
 
-test('an undo is taken back also where somebody had deleted before it what it was to delete, and the answer to that was lost', async () => {
+test('an undo can be undone although somebody deleted a document before it did and the answer was lost', async () => {
   await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
   const backupId = await bench.backUp();
   bench.clear();

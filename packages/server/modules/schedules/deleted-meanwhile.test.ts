@@ -47,7 +47,7 @@ test('backups that are made or wait while their schedule is deleted keep the ter
   }
 });
 
-test('one that is being made and under legal hold does not go with its schedule, nor does anything else', async () => {
+test('an unfinished backup under legal hold keeps its schedule and all its backups from being deleted', async () => {
   const letGo = holdSource();
   const { scheduleId, backupId } = await begin('held');
   expect((await call('POST', `/backups/${backupId}/hold`)).status).toBe(200);

@@ -90,7 +90,7 @@ describe('what a schedule does is sent', () => {
     expect(dueAt).toBe(run.dueAt);
   });
 
-  test('only where something changed: neither an empty change nor one to what stands already is told or noted', async () => {
+  test('only for real changes: an empty change, or one to the same value, makes no event and no audit entry', async () => {
     const schedule = await create({ retentionPolicy: { last: 3, daily: 7 }, enabled: false });
     const path = `/schedules/${schedule.id}`;
     for (const change of [{}, { name: schedule.name, retentionPolicy: { daily: 7, last: 3 }, drillEvery: null }])
@@ -126,7 +126,7 @@ describe('what a schedule does is sent', () => {
     for (const { metadata } of ofBackup()) expect(metadata).toMatchObject({ trigger: 'manual', scheduleId: null });
   });
 
-  test('what is told of a backup is what its record says: milliseconds in one format, seconds in the other', async () => {
+  test('events of a backup say what its record says: milliseconds in one format, seconds in the other', async () => {
     const { id } = await call('POST', '/backups', { projectId: shop.projectId });
     const record = await untilEnded(app, `/api/v1/backups/${id}`, as);
     const told = (type: string) => sent('/standard').find((body) => body.type === type && body.data.backup.id === id);
@@ -316,7 +316,7 @@ test('the tag of a schedule follows its last run, that of a backup what becomes 
   await call('DELETE', `/schedules/${schedule.id}`);
 });
 
-test('a due time that a change of the schedule finds unclaimed runs, and only the next ones follow the new time', async () => {
+test('a due time that is unclaimed when its schedule changes still runs, and only later ones follow the new time', async () => {
   const schedule = await create();
   app.clock.advance(Date.parse(schedule.nextRunAt) - app.clock.now().getTime() + 200);
   const changed = await call('PATCH', `/schedules/${schedule.id}`, { cron: '30 * * * *' });

@@ -173,7 +173,7 @@ describe('the record', () => {
   });
 });
 
-test('what a backup cannot leave out, a schedule does not promise to, by its creation or by a change', async () => {
+test('a schedule cannot exclude what a backup cannot exclude, neither when created nor when changed', async () => {
   const base = { projectId: bench.shop.projectId, name: 'Parts', cron: '0 2 * * *' };
   const refused = await call('POST', '/schedules', { ...base, collections: ['u'], excludeCollections: ['u'] });
   expect([refused.status, refused.body.error?.details?.field]).toEqual([400, 'excludeCollections']);

@@ -39,7 +39,7 @@ async function applyRetention(): Promise<void> {
 
 const isThere = async (id: string) => (await call('GET', `/backups/${id}`)).status === 200;
 
-test('a backup that is being exported is neither deleted, nor expires, nor goes from the place it is read from', async () => {
+test('a backup that is being exported is not deleted, does not expire and is not moved away', async () => {
   const old = await bench.backUp({ retention: 1 });
   await bench.backUp();
   const readOn = await beginExport(old);
@@ -66,7 +66,7 @@ test('a backup that is being exported is neither deleted, nor expires, nor goes 
   expect(await isThere(old)).toBe(false);
 });
 
-test('a backup that a restore was told to need stays until the restore has ended: its source, its basket, what it saved', async () => {
+test('backups that a restore needs stay until it has ended: its source, its picked documents, its safety backup', async () => {
   await bench.startOver();
   const [source, picked] = [await bench.backUp(), await bench.backUp()];
   const gate = Promise.withResolvers<void>();

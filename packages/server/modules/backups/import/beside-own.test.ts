@@ -67,7 +67,7 @@ async function opens(passphrase: string, backupId: string): Promise<boolean> {
   );
 }
 
-test('an older copy of a chain leaves what lies there under the key that it was brought under since', async () => {
+test('importing an older copy of a chain does not replace manifests that were rewrapped since', async () => {
   const keyPath = '/organizations/current/encryption-key';
   await call('PUT', keyPath, { passphrase: 'the first of our keys' });
   const [base, increment] = await chainOf(bench.shop.projectId);

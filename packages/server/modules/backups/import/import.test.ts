@@ -177,7 +177,7 @@ describe('a backup of ours', () => {
 });
 
 describe('a foreign file', () => {
-  test('is of no time that has yet to come', async () => {
+  test('cannot be from the future', async () => {
     await writeFile(folder('users.json'), '{"users":{"ada":{"n":1}}}');
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
     const refused = await start('users.json', 'json', { createdAt: tomorrow });
@@ -347,7 +347,7 @@ function slowestAnswer(): () => Promise<number> {
   };
 }
 
-test('a refusal whose words are cut within a character is written down as any other', async () => {
+test('an error message that is cut inside a character is stored like any other', async () => {
   await mkdir(folder('cut'), { recursive: true });
   const name = `${'a'.repeat(198)}\u{1f600}${'b'.repeat(50)}`;
   await writeFile(folder('cut', 'users.json'), JSON.stringify({ users: { ada: { [name]: [[1]] } } }));

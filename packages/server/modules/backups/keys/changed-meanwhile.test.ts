@@ -38,7 +38,7 @@ async function mergeWhile(work: () => Promise<unknown>) {
   return untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as);
 }
 
-test('a merge that ends after a rotation comes under the key that was rotated to, and needs no other', async () => {
+test('a merge that ends after a rotation is wrapped with the new key and needs no other', async () => {
   await call('PUT', keyPath, { passphrase: 'the first of our keys' });
   const merged = await mergeWhile(async () => {
     await call('PUT', keyPath, { passphrase: 'the second of our keys' });

@@ -96,7 +96,7 @@ test('once the new organization has given credentials, its own keys open what li
   await expect.poll(opensByNewOwner).toBe(true);
 });
 
-test('a purge of the former organization leaves them too, and takes them when they are needed no more', async () => {
+test('a purge of the former organization keeps these keys too, and removes them once nobody needs them', async () => {
   const { name: confirmName } = await bench.get('/organizations/current');
   const purged = await call(bench.as, 'POST', '/organizations/current/delete', { confirmName, force: true });
   expect(purged.body.data?.deletionType, purged.text).toBe('permanent');

@@ -131,7 +131,7 @@ test.each([
   }
 });
 
-test('nor is what a lock keeps under the key of the organization that its project left: a recovery kit holds keys of one', async () => {
+test('nor does it build on a backup that a lock keeps under the key of a former organization: a recovery kit holds keys of one', async () => {
   const { projectId } = bench.shop;
   const ask = (method: string, path: string, body: object) =>
     bench.app.request(method, `/api/v1${path}`, { ...bench.as, body });

@@ -44,7 +44,7 @@ async function opens(key: string, ownerId: string, passphrase: string): Promise<
   );
 }
 
-test('what a new server opened by its passphrase alone comes under the next one with a rotation', async () => {
+test('a backup that a new server opened by its passphrase alone is rewrapped by a rotation', async () => {
   await bench.startOver();
   await on(bench.app, bench.as, 'PUT', encryptionKey, { passphrase: 'the one of the worst day' });
   const storageDestinationId = await bench.addBucket(s3);

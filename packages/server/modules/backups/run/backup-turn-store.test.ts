@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-test('what could not be removed is tried again, however much of another organization a bucket keeps for longer', async () => {
+test('failed removals are tried again, however many of another organization have failed for longer', async () => {
   const id = await bench.backUp();
   const other = await protectProject(bench.app, { firestore: bench.sandbox });
   const copy = (values: string, count: number) =>

@@ -40,7 +40,7 @@ test('a backup whose time is over because its organization was deleted meanwhile
   });
 });
 
-test('one that goes on in time after that, and is late by itself, does not', async () => {
+test('a backup that continued in time and is late for another reason does not say so', async () => {
   bench.sandbox.control.clearFaults();
   const { name } = await bench.get('/organizations/current');
   await post('/organizations/current/delete', { confirmName: name });

@@ -28,7 +28,7 @@ async function addPlace(bucket: string): Promise<string> {
 const turnTo = (bucket: string, id: string) =>
   call('PATCH', `/storage-destinations/${id}`, { bucket, credentials: sandboxS3Credential });
 
-test('a destination stays the bucket that it is while a migration copies into it: the originals would go, and the copies lie elsewhere', async () => {
+test('the bucket of a destination cannot be changed while a migration copies into it: the originals would be removed, and the copies would be elsewhere', async () => {
   const [source, target] = [await addPlace('first'), await addPlace('second')];
   const id = await bench.backUp({ storageDestinationId: source });
   s3.faults.set({ delayRate: 1, delayMsMin: 2000, operations: ['PutObject'] });

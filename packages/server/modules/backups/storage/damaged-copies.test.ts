@@ -169,7 +169,7 @@ test('a damaged backup does not keep the others from moving: it stays with what 
   await expect.poll(async () => (await bench.get(`/backups/${increment}`)).verification?.status).toBe('failed');
 });
 
-test('what is damaged where it leaves and whole in a third place arrives whole', async () => {
+test('a backup that is damaged in the old place is migrated from a third place where it is whole', async () => {
   const [from, third, to] = [await folder('one'), await folder('three'), await folder('two')];
   const backupId = await bench.backUp({ storageDestinationIds: [from.id, third.id] });
   await rm(await segmentIn(from, backupId));

@@ -78,7 +78,7 @@ test('a copy that moves while a verification reads another one is no damage', as
   expect((await bench.get(`/projects/${bench.shop.projectId}`)).retentionFrozen).toBeNull();
 });
 
-test('a destination that goes before the objects of a deleted backup leaves them, and the audit log says so', async () => {
+test('when a destination is removed before the objects of a deleted backup, they stay and the audit log says so', async () => {
   const id = await bench.backUp({ storageDestinationId: places.first });
   quick.faults.set({ errorRate: 1 });
   expect((await call('DELETE', `/backups/${id}`)).status).toBe(200);
@@ -98,7 +98,7 @@ test('a destination that goes before the objects of a deleted backup leaves them
   expect((await objectsOf(id, quick, 'first')).length).toBeGreaterThan(1);
 });
 
-test('a project does not go with its backups while a migration copies them', async () => {
+test('a project cannot be deleted with its backups while a migration copies them', async () => {
   const id = await bench.backUp({ storageDestinationId: places.second });
   slow.faults.set({ delayRate: 1, delayMsMin: 400, delayMsMax: 500 });
   const path = await startMigration('second', 'slow');
@@ -115,7 +115,7 @@ test('a project does not go with its backups while a migration copies them', asy
   await expect.poll(async () => (await objectsOf(id, slow, 'slow')).length).toBe(0);
 });
 
-test('two rescans at once make a project that was lost anew once', async () => {
+test('two simultaneous rescans recreate a lost project only once', async () => {
   const connection = { type: 'emulator', host: bench.sandbox.address };
   const projectId = (await call('POST', '/projects', { name: 'Shop', sourceProjectId: 'shop', connection })).body.data
     .id;

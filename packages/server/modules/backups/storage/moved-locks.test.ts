@@ -34,7 +34,7 @@ const migrate = (from: string, to: string) => runTask(from, 'migrate', { toStora
 const folderOf = (id: string) => `backups/${id}/`;
 const objectsOf = (id: string) => bucket.objectsIn(folderOf(id)).map(([, object]) => object);
 
-test('what has moved to a place without a lock can be deleted, and what its former place kept under a lock goes too', async () => {
+test('a backup moved to a place without locks can be deleted, and what its former place kept under a lock is removed too', async () => {
   const { destinationId } = bench.shop;
   const id = await bench.backUp({ storageDestinationId: locking });
   expect((await call('DELETE', `/backups/${id}`)).body.error).toMatchObject({ code: 'INVALID_STATE' });
@@ -52,7 +52,7 @@ test('what has moved to a place without a lock can be deleted, and what its form
   expect((await runTask(locking, 'rescan')).result).toMatchObject({ registered: 0, relinked: 0 });
 });
 
-test('one that moves to where it lies already is locked there as long as its record says', async () => {
+test('a backup that is already in the target of a migration is locked there as long as its record says', async () => {
   const { destinationId } = bench.shop;
   const id = await bench.backUp({ storageDestinationId: locking });
   await migrate(locking, destinationId);
@@ -64,7 +64,7 @@ test('one that moves to where it lies already is locked there as long as its rec
     expect(Date.parse(settings.retention?.retainUntilTime ?? '')).toBeGreaterThan(before + 30 * 86_400_000);
 });
 
-test('what a merged increment left under a lock elsewhere keeps nobody from removing its base', async () => {
+test('locked objects that a merged increment left in another place do not keep its base from being removed', async () => {
   const { destinationId } = bench.shop;
   const at = (id: string) => ({ storageDestinationIds: [id] });
   const base = await bench.backUp({ type: 'full', ...at(locking) });
@@ -78,7 +78,7 @@ test('what a merged increment left under a lock elsewhere keeps nobody from remo
   expect(objectsOf(increment)).toHaveLength(1);
 });
 
-test('one that a rescan finds is locked as long as its storage says, and not as the destination would lock it today', async () => {
+test('a backup found by a rescan is locked as long as its storage says, not by the current setting of its destination', async () => {
   const [long, ended] = [
     await bench.backUp({ storageDestinationId: locking }),
     await bench.backUp({ storageDestinationId: locking }),

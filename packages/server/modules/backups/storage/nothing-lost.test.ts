@@ -238,7 +238,7 @@ test('a base goes only when what replaces it reads well; otherwise it comes back
   expect(await documentsOf(merged)).toContain('users/dan');
 });
 
-test('where an increment stays because its replacement does not read, what it builds on stays too, in whatever order they are removed', async () => {
+test('when an increment stays because its replacement cannot be read, its base stays too, in any order of removal', async () => {
   const base = await bench.backUp();
   await bench.firestore.doc('users/eve').set({ n: 1 });
   const middle = await bench.backUp({ type: 'incremental' });

@@ -34,7 +34,7 @@ async function verified(id: string): Promise<string> {
   return status();
 }
 
-test('of two migrations asked for at once, each into the place of the other, one is refused, and no backup is lost', {
+test('of two simultaneous migrations in opposite directions one is refused, and no backup is lost', {
   timeout: 120_000,
 }, async () => {
   const [first, second] = [await addFolder('first'), await addFolder('second')];
@@ -54,7 +54,7 @@ test('of two migrations asked for at once, each into the place of the other, one
   }
 });
 
-test('what a migration removes is linked by nobody meanwhile, by another record of its place neither', async () => {
+test('no rescan links what a migration is about to remove, also not through another record of the same place', async () => {
   const [third, fourth] = [await addFolder('third'), await addFolder('fourth')];
   const mirror = await addFolder('mirror', 'storage/third');
   const id = await bench.backUp({ storageDestinationId: third });

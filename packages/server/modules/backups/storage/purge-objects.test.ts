@@ -28,7 +28,7 @@ async function filesThere(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
-test('the objects of an organization follow it when it is purged', async () => {
+test('purging an organization removes its objects', async () => {
   const as = { token: project.owner.token, organizationId: project.organizationId };
   const body = { projectId: project.projectId, type: 'full', storageDestinationId: project.destinationId };
   const started = await app.request('POST', '/api/v1/backups', { ...as, body });
@@ -45,7 +45,7 @@ test('the objects of an organization follow it when it is purged', async () => {
   await expect.poll(() => app.logged()).toContain('the objects of a purged organization were removed');
 });
 
-test('so does what a migration had copied by then, and what was still on its way', async () => {
+test('purging also removes objects that a migration has copied or is still copying', async () => {
   const moving = await protectProject(app, { firestore: project.firestore });
   const as = { token: moving.owner.token, organizationId: moving.organizationId };
   const post = async (path: string, body: object) => {
@@ -76,7 +76,7 @@ test('so does what a migration had copied by then, and what was still on its way
   s3.faults.clear();
 });
 
-test('a storage that is away for longer than every try lasts is looked for again', async () => {
+test('a storage that is away during all attempts is tried again later', async () => {
   const left = await protectProject(app, { firestore: project.firestore });
   const as = { token: left.owner.token, organizationId: left.organizationId };
   const post = async (path: string, body: object) => {
@@ -113,7 +113,7 @@ test('a storage that is away for longer than every try lasts is looked for again
   await expect.poll(() => [...s3.objects.bucket('one').keys.entriesFrom('away')].length).toBe(0);
 });
 
-test('what was under lock and was found again by somebody with its key is theirs when the lock ends', async () => {
+test('a locked backup that somebody with its key registers is not removed when the lock ends', async () => {
   const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Enabled' as const, objectLock: true };
   await s3.objects.saveBucket({ ...settings, name: 'vault' });
   const vault = {

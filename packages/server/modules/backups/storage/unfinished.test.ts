@@ -64,7 +64,7 @@ async function cancelledBackup(prefix: string, storageDestinationIds: string[], 
   return id;
 }
 
-test('that is locked in a destination that is removed meanwhile stays, and the audit log says where', async () => {
+test('that is locked stays when its destination is removed, and the audit log says where', async () => {
   const storageDestinationId = await lockingPlace('removed');
   const id = await cancelledBackup('removed', [storageDestinationId]);
   await expect.poll(() => tomorrow(id)).toEqual([[storageDestinationId]]);
@@ -87,7 +87,7 @@ test('that is locked in a destination that is removed meanwhile stays, and the a
   expect(await tomorrow(id)).toEqual([]);
 });
 
-test('goes from one place while another is away, and from that one whenever it is back', async () => {
+test('is removed from one place while another is away, and from that one once it is back', async () => {
   const away = await bench.addBucket(s3);
   const id = await cancelledBackup('here', [away, await lockingPlace('here')], () => s3.faults.set({ errorRate: 1 }));
   // Also of the manifest, which may have been on its way when the backup was called off.

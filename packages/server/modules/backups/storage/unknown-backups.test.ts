@@ -61,7 +61,7 @@ test('a base outlives its days while increments build on it that only the bucket
   expect(await refusals(base.id)).toHaveLength(1);
 });
 
-test('the same when the key was changed since the day of the catalogue, and when somebody deletes the base', async () => {
+test('a base also stays when the key has changed since the catalogue was saved, and when somebody deletes it', async () => {
   const base = await backUpWith('ada', {});
   await sql('create table keys_of_that_day as select * from organization_keys', []);
   expect((await call('POST', '/organizations/current/encryption-key/rotate', {})).status).toBe(200);
@@ -82,7 +82,7 @@ test('the same when the key was changed since the day of the catalogue, and when
   expect(await textOf(base.id)).toBe(base.content);
 });
 
-test('the same while a rescan links them', async () => {
+test('a base also stays while a rescan links its increments', async () => {
   const s3 = await startS3Sandbox({ buckets: ['backups'] });
   const storageDestinationId = await bench.addBucket(s3);
   const base = await backUpWith('ada', { storageDestinationId });

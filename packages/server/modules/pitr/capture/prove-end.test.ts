@@ -11,7 +11,7 @@ afterAll(() => house.close());
 
 const row = async () => (await house.owner.query('select * from pitr_logs')).rows[0];
 
-test('a collection that nobody had found when capture was switched off makes a gap of the time since it may have been there', async () => {
+test('a collection found only when capture is switched off makes a gap of the time in which it may have existed', async () => {
   await expect.poll(async () => (await house.shown()).status).toBe('running');
   const sinceProof = async () => {
     const { position, covered_through } = await row();

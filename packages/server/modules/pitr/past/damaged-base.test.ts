@@ -37,7 +37,7 @@ async function damage(backupId: string): Promise<void> {
   await expect.poll(verification).toBe('failed');
 }
 
-test('behind a base that was found damaged moments are reached from the one before; and where none is left a new one is made', async () => {
+test('moments after a damaged base are reached from the base before it, and if there is none a new one is made', async () => {
   await running();
   const [first] = await house.bench.get('/backups?limit=10');
   await put('early');
@@ -57,7 +57,7 @@ test('behind a base that was found damaged moments are reached from the one befo
   expect(await usersAt(house.bench, await captured())).toContain('users/later');
 });
 
-test('nothing goes for its age in favour of a base that was found damaged', async () => {
+test('nothing expires because of a base that was found damaged', async () => {
   const { bench, owner } = house;
   const early = await captured();
   const [whole, harmed] = [await bench.backUp({ type: 'full' }), await bench.backUp({ type: 'full' })];
@@ -83,7 +83,7 @@ test('nothing goes for its age in favour of a base that was found damaged', asyn
   expect(await usersAt(bench, late)).toContain('users/behind');
 });
 
-test('behind a base whose key was withdrawn moments are reached from the one before', async () => {
+test('moments after a base with a withdrawn key are reached from the base before it', async () => {
   const { app, as, backUp } = house.bench;
   const key = '/api/v1/organizations/current/encryption-key';
   const given = await app.request('PUT', key, { ...as, body: { passphrase: 'a key of our own' } });

@@ -43,7 +43,7 @@ async function captured(): Promise<string> {
   return covered();
 }
 
-test('what a restore saved before it wrote is no base: a document that came and went around it does not stay', async () => {
+test('a safety backup is no base of the log: a document that existed only around it does not stay', async () => {
   await running();
   const backupId = await house.bench.backUp();
   await unheard('overwritten', async () => {

@@ -20,7 +20,7 @@ async function runTask(kind: string, destinationId: string, body?: object) {
   return untilEnded(house.bench.app, started.headers.get('location') as string, house.bench.as);
 }
 
-test('a log that was moved after the copy of the database from which this one came back is found where it lies now', async () => {
+test('after the database was restored from an older copy, a log that was moved since is found in its new place', async () => {
   const { bench, owner } = house;
   await expect.poll(async () => (await house.shown()).status).toBe('running');
   await bench.firestore.doc('users/bob').set({ n: 1 });

@@ -21,7 +21,7 @@ const forget = () => house.owner.query('delete from pitr_segments; delete from p
 const folders = () => readdir(join(house.bench.app.folder, 'storage', house.bench.as.organizationId, 'logs'));
 const logRow = async () => (await house.owner.query('select * from pitr_logs')).rows[0];
 
-test('a new server that finds both the log and the originals knows which are which', async () => {
+test('a new server that finds a log and its originals tells them apart', async () => {
   expect((await house.rescan()).result).toMatchObject({ registered: 1, failures: [] });
   const { log_id, joined } = await logRow();
   expect(await folders()).toHaveLength(2);
@@ -34,7 +34,7 @@ test('a new server that finds both the log and the originals knows which are whi
   expect(await usersAt(house.bench, moments[1]!)).toContain('users/second');
 });
 
-test('what went for its age does not come back from the originals', async () => {
+test('expired time does not come back from the original logs', async () => {
   const { started_from, joined } = await logRow();
   // As retention leaves it when a base covers the end of what was taken in.
   const cut = joined[0].through.replace(/\d{3}Z$/, '999Z');
@@ -44,7 +44,7 @@ test('what went for its age does not come back from the originals', async () => 
   expect((await logRow()).started_from > started_from).toBe(true);
 });
 
-test('when the log is deleted the originals go with it, and no rescan brings back what was deleted', async () => {
+test('deleting a log deletes the original logs too, and no rescan brings them back', async () => {
   expect((await house.ask('POST', '/disable', { deleteLog: true })).status).toBe(200);
   const files = async () => {
     const inside = (await folders()).map((id) =>

@@ -14,7 +14,7 @@ const daysAgo = (days: number) => `${new Date(Date.now() - days * dayMs).toISOSt
 const logs = async () => (await house.owner.query('select count(*)::int as n from pitr_logs')).rows[0].n;
 const retention = () => house.bench.app.tasks.runNow('pitr retention');
 
-test('a log that went on after the copy of the database from which this one came back outlives what the copy says of it', async () => {
+test('after the database was restored from an older copy, a log with newer segments is kept longer than the copy says', async () => {
   const at = await house.capturedWith('later');
   await house.owner.query('delete from pitr_segments');
   await house.owner.query(
@@ -28,7 +28,7 @@ test('a log that went on after the copy of the database from which this one came
   expect(await usersAt(house.bench, at)).toContain('users/later');
 });
 
-test('a log that is found in a bucket long after its end stays for its days from then on', async () => {
+test('a log that is found in a bucket long after its end is kept for all its days from then on', async () => {
   expect((await house.ask('POST', '/enable', { retentionDays: 3 })).status).toBe(200);
   const at = await house.capturedWith('found');
   await house.owner.query('delete from pitr_segments; delete from pitr_logs');

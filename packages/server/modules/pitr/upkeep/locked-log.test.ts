@@ -154,7 +154,7 @@ test('a new base is made before the lock of the one before has ended, however li
   expect(await bases()).toHaveLength(before.length + 1);
 });
 
-test('what came into its place later than it was captured stays in reach until the lock that it got there has ended', async () => {
+test('segments that were moved later than captured stay reachable until their new lock has ended', async () => {
   const { owner, bench } = house;
   expect((await house.ask('POST', '/disable', {})).status).toBe(200);
   await expect.poll(async () => (await owner.query('select holder from pitr_logs')).rows[0].holder).toBeNull();

@@ -206,7 +206,7 @@ test('a log without a base gets one; instants behind it can be reached again', a
   expect(await usersAt(await captured())).toEqual(await liveUsers());
 });
 
-test('what is older than its days goes once a base of its own covers its end, and nothing that is reachable goes with it', async () => {
+test('expired time is removed once a base of the log covers its end, and nothing reachable is removed with it', async () => {
   await doc('users/3').set({ n: 'before' });
   const kept = await captured();
   // Without a base of its own that covers its end, a log is due for one however small it is.
@@ -274,7 +274,7 @@ test('whole minutes of a gap are read from the source where it has point-in-time
   expect((await shown()).gaps.at(-1).reason).toContain('keeps whole minutes');
 });
 
-test('a log that is switched off stays for its days, and while nothing may go of its project or its organization; then it goes', async () => {
+test('a log that is switched off is kept for its days, and longer while retention is frozen or the organization is deleted', async () => {
   await ask('POST', '/disable', {});
   const logs = async () => (await owner.query('select count(*)::int as n from pitr_logs')).rows[0].n;
   const retentionIn = (days: number) => bench.inDays(days, () => bench.app.tasks.runNow('pitr retention'));

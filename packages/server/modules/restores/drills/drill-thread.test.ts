@@ -62,7 +62,7 @@ test('documents are compared there, more than fit into a piece, and the digests 
   });
 });
 
-test('a comparison that the thread does not have is not begun anew in the middle', async () => {
+test('a comparison that the thread has lost is not continued from the middle', async () => {
   const lost = await drillThread.comparing(async (thread) => new Comparison(thread));
   await expect(lost.add(each([documentAt('a/1', 1)]), each([]))).rejects.toThrow('ended');
 });

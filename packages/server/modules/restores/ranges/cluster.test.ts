@@ -184,7 +184,7 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
     await expectUndone(id);
   });
 
-  test('that is cancelled while one of its workers is dead is taken back with everything that was written and nobody heard of', {
+  test('that is cancelled while one of its workers is dead can be undone with all its writes, also those outside the journal', {
     tags: 'long',
   }, async () => {
     // Every write takes effect, and no answer arrives.
@@ -202,7 +202,7 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
   });
 });
 
-test('a restore that is cancelled just after another worker took it up is taken back with what the dead one wrote and nobody heard of', {
+test('a restore that is cancelled just after another worker took it over can be undone with all writes of the dead worker', {
   tags: 'long',
 }, async () => {
   bench.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });

@@ -59,7 +59,7 @@ async function saveByDefaultIn(defaultStorageId: string): Promise<void> {
   expect(answer.status, answer.text).toBe(200);
 }
 
-test('a restore whose safety backup failed saves anew when it is resumed', { tags: 'long' }, async () => {
+test('a restore whose safety backup failed makes a new one when it is resumed', { tags: 'long' }, async () => {
   const storageDestinationId = await bench.addBucket(s3);
   // No other place is known that could take it.
   await saveByDefaultIn(storageDestinationId);
@@ -163,7 +163,7 @@ test('documents that the target does not take fail one by one, the rest is writt
   expect(await documentsNow()).toBe(20);
 });
 
-test('what a resume found settled is not tried by the next one: it is its owner’s', { tags: 'long' }, async () => {
+test('documents that a resume has settled are not written again by the next one', { tags: 'long' }, async () => {
   bench.clear();
   for (const id of ['ada', 'bob']) await bench.firestore.doc(`users/${id}`).set({ n: 1 });
   const backupId = await bench.backUp();
@@ -241,7 +241,7 @@ test('a restore that is cancelled stops writing and says CANCELLED', { tags: 'lo
   expect(restore).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
 });
 
-test('a restore that is cancelled while it saves what it would overwrite stops saving too, and saves anew when it is resumed', {
+test('cancelling a restore also cancels its safety backup, and a resume makes a new one', {
   tags: 'long',
 }, async () => {
   const storageDestinationId = await bench.addBucket(s3);
@@ -264,7 +264,7 @@ test('a restore that is cancelled while it saves what it would overwrite stops s
   expect(await bench.get(`/backups/${second}`)).toMatchObject({ status: 'completed' });
 });
 
-test('a worker whose clock is behind is not taken for dead: what it writes is waited for before the restore says cancelled', {
+test('a worker whose clock is behind does not count as dead, and a cancellation waits for its writes', {
   tags: 'long',
 }, async () => {
   const backupId = await bench.backUp();

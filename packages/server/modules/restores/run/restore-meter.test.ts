@@ -71,7 +71,7 @@ async function restored(): Promise<string> {
 const sql = (text: string, values: unknown[] = []) =>
   asOwner(bench.app.databaseUrl, (client) => client.query(text, values));
 
-test('how far the accounts are is not forgotten when the database was away for a moment', async () => {
+test('the progress of account imports survives a short outage of the database', async () => {
   const id = await restored();
   let isAway = false;
   const meter = await meterOf(id, () => (isAway ? 'work' : 'nothing'), 'users');
@@ -86,7 +86,7 @@ test('how far the accounts are is not forgotten when the database was away for a
   await sql(`update restores set status = 'completed', completed_at = now() where id = $1`, [id]);
 });
 
-test('what was written down and not answered is not written down twice: an undo acts once on each document', async () => {
+test('journal pages whose answer was lost are stored only once, so an undo handles each document once', async () => {
   const id = await restored();
   let isCut = false;
   const meter = await meterOf(id, () => (isCut ? 'answer' : 'nothing'), 'puts');
@@ -117,7 +117,7 @@ test('what was written down and not answered is not written down twice: an undo 
   expect(planned, JSON.stringify(planned.error)).toMatchObject({ preview: { replace: 1 }, conflicts: 3 });
 });
 
-test('of what a restore saved no more is held than is asked for', async () => {
+test('of the saved documents no more are kept in memory than needed', async () => {
   const id = await restored();
   const { platform } = bench.app;
   const { organizationId } = bench.as;

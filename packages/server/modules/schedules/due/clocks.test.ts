@@ -21,7 +21,7 @@ async function create(body: object) {
   return created.body.data;
 }
 
-test('a due time that comes twice by clocks that differ runs once, and keeps nobody else from running', async () => {
+test('a due time that comes twice because clocks differ runs once, and keeps no other schedule from running', async () => {
   const other = await protectProject(bench.app, { sourceProjectId: 'other', firestore: bench.shop.firestore });
   const asOther = { token: other.owner.token, organizationId: other.organizationId };
   const body = { projectId: other.projectId, name: 'Minutely', cron: '* * * * *' };
@@ -43,7 +43,7 @@ test('a due time that comes twice by clocks that differ runs once, and keeps nob
   await call('DELETE', `/schedules/${schedule.id}`);
 });
 
-test('a due time that a clock which was days ahead has told as missed is run when it comes', async () => {
+test('a due time that a clock days ahead has recorded as missed runs when it comes', async () => {
   const hour = (bench.app.clock.now().getUTCHours() + 2) % 24;
   const schedule = await create({ cron: `0 ${hour} * * *`, catchUp: 'skip' });
   const dayMs = 24 * 60 * minuteMs;

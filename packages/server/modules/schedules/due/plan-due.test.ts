@@ -52,7 +52,7 @@ test('of a long outage the newest ten are told, in little time', () => {
   expect(process.cpuUsage(before).user / 1000).toBeLessThan(500);
 });
 
-test('so are those of a schedule that had been over for long when the outage ended', () => {
+test('the same holds for a schedule whose last due time was long before the end of the outage', () => {
   const before = process.cpuUsage();
   const january = { cron: '* 0-23 * 1 *', timezone: 'America/Santiago', nextRunAt: new Date('2024-01-05T10:00:00Z') };
   const plan = planDue({ ...hourly, ...january }, at('01T13:40:30'));

@@ -76,7 +76,7 @@ async function damage(id: string): Promise<void> {
   await writeFile(join(segmentsOf(id), name!), 'not what was written');
 }
 
-test('a merged backup that is damaged stays while what it was merged from is damaged too: each may hold what the other lost', async () => {
+test('a damaged merged backup stays while the one it was merged from is damaged too: each may hold what the other lost', async () => {
   const { increment, merged } = await mergedChain([bench.shop.destinationId]);
   for (const id of [increment, merged]) await damage(id);
   await call('POST', `/backups/${merged}/verify`);
@@ -92,7 +92,7 @@ test('a merged backup that is damaged stays while what it was merged from is dam
   expect(await refusals(merged)).toHaveLength(1);
 });
 
-test('what could not be removed because a storage was away is told once, left alone meanwhile, and goes when it is back', async () => {
+test('a removal that fails because a storage is away is reported once, waits, and is done when the storage is back', async () => {
   const { base, increment, merged } = await mergedChain([bench.shop.destinationId, bucketId]);
   const look = () =>
     bench.app.platform.database.tenant(bench.as.organizationId, (transaction) => {

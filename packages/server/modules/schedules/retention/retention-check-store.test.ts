@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test('a project comes to its turn, however many of another organization are due for longer', async () => {
+test('the retention of a project gets its turn, however many projects of another organization are due for longer', async () => {
   const [many, single] = [await foundOrganization(app), await foundOrganization(app)];
   const due = new Date('2026-11-19T02:00:00Z');
   const now = new Date('2026-11-19T03:00:00Z');

@@ -37,7 +37,7 @@ function state(backups: RetainedBackup[], of: RetentionRules, more: Partial<Proj
 const goes = (project: ProjectState) =>
   [...decideRetention(project).values()].filter(({ keptBy }) => keptBy.length === 0).map(({ id }) => id);
 
-test('what was made of a foreign file does not take the place of the newest of the project', () => {
+test('a backup made from a foreign file does not count as the newest of the project', () => {
   const own = backup('2026-01-01T00:00:00Z');
   const foreign = backup('2026-05-01T00:00:00Z', { isForeign: true, scheduleId: null });
   for (const backups of [

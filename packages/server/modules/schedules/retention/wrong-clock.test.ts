@@ -97,7 +97,7 @@ test('a database that shares the wrong clock is not believed against the storage
   await expect.poll(leftAfterwards, patience).toEqual(made.slice(0, 1));
 });
 
-test('a sweep takes nothing as old that is young by the clock of others', async () => {
+test('a sweep removes nothing that is new by the clocks of database and storage', async () => {
   const sweep = async () => {
     const { id } = await call('POST', `/storage-destinations/${bench.shop.destinationId}/sweep`);
     const path = `/api/v1/storage-destinations/${bench.shop.destinationId}/tasks/${id}`;
