@@ -14,14 +14,14 @@ export function isCodec(value: number): value is Codec {
   return value === codec.stored || value === codec.zstd;
 }
 
-/** No block of ours is larger; a header that claims more is not believed. */
+/** Our blocks are never larger; a header with a larger length is refused. */
 const blockPlainBytesMax = 64 * 1024 * 1024;
 /** Segments hold a few MiB, or one large document; manifests far less. */
 export const smallBlockBytesMax = 16 * 1024 * 1024;
 
 /**
- * Level 1 with a window and a table that stay in a core's own cache: on documents a fifth faster than plain level 1 for a
- * few per cent more bytes.
+ * Level 1 with a window and a table that fit into a core's own cache: a fifth faster on documents than plain level 1,
+ * for a few per cent more bytes.
  */
 const zstdParams = {
   [constants.ZSTD_c_compressionLevel]: 1,
@@ -29,14 +29,15 @@ const zstdParams = {
   [constants.ZSTD_c_hashLog]: 13,
 };
 /**
- * How much room the output gets at first, learned from what came before: enough for one piece in most cases, without
- * allocating the whole input's length for a fraction of it. Too little costs a second piece, never correctness.
+ * The expected ratio of output to input, learned from earlier blocks. It decides the first allocation: enough for the
+ * whole output in most cases, without allocating the input's length. If it is too small, a second piece is needed; the
+ * result is the same.
  */
 let expectedRatio = 0.5;
 const outputSlackBytes = 64 * 1024;
 /**
- * Blocks up to this length are worked on at once: that takes less than a tenth of a millisecond, and handing them to another
- * thread and back costs several times as much. Pages, manifests and most increments are that small.
+ * Blocks up to this length are processed directly: that takes less than a tenth of a millisecond, and using another
+ * thread costs several times as much. Pages, manifests and most increments are that small.
  */
 const atOnceBytesMax = 16 * 1024;
 const smallSlackBytes = 256;
@@ -53,7 +54,7 @@ function gcmOptions(block: BlockNumber, aad: Uint8Array): webcrypto.AesGcmParams
   return { name: 'AES-GCM', iv: ivOf(block), additionalData: aad, tagLength: tagBytes * 8 };
 }
 
-/** Like sealing and opening, this runs on the platform's own threads unless it is short: the caller's thread only waits. */
+/** Runs on the platform's own threads, like sealing and opening, unless the input is short. */
 export async function compress(plain: Uint8Array, using: Codec): Promise<Uint8Array> {
   if (using === codec.stored) return plain;
   if (plain.length <= atOnceBytesMax)
@@ -67,7 +68,7 @@ export async function compress(plain: Uint8Array, using: Codec): Promise<Uint8Ar
 async function decompress(packed: Uint8Array, using: Codec, plainLength: number): Promise<Uint8Array> {
   if (using === codec.stored) return packed;
   try {
-    // Output that fills its room exactly makes zlib allocate the same room again, hence a little more.
+    // If the output fills its buffer exactly, zlib allocates the same size again, so this adds a little.
     if (Math.max(packed.length, plainLength) <= atOnceBytesMax)
       return zstdDecompressSync(packed, {
         chunkSize: plainLength + smallSlackBytes,

@@ -1,6 +1,6 @@
 import { EngineError } from '../ports/errors.ts';
 
-/** A wrapped data key as it lies, in clear, in a manifest root. */
+/** A wrapped data key, as it is stored unencrypted in a manifest root. */
 export interface Envelope {
   readonly kind: 'passphrase' | 'key';
   readonly keyId: string;
@@ -12,7 +12,7 @@ export interface Envelope {
   readonly commitment: string;
 }
 
-/** Fewer make guessing cheap, more make opening a foreign file a way to stall the reader. */
+/** Fewer iterations make guessing cheap; more would let a foreign file stall its reader. */
 const iterationsMin = 100_000;
 const iterationsMax = 10_000_000;
 

@@ -10,7 +10,7 @@ const passphraseIterations = 600_000;
 const saltBytes = 16;
 const wrapSaltBytes = 32;
 
-/** What a customer holds: a passphrase, or 32 bytes; or what a passphrase was derived to before, by whoever no longer has it. */
+/** What a customer has: a passphrase, or 32 bytes, or the key derived from a passphrase that is no longer known. */
 export type Secret =
   | { readonly passphrase: string }
   | { readonly key: Uint8Array }
@@ -22,13 +22,16 @@ interface Derivation {
 }
 
 /**
- * Wraps and unwraps data keys. The first secret wraps; all of them are tried for unwrapping, so that backups made before
- * a change of key stay readable. Derived masters are cached: a chain of passphrase backups costs one derivation.
+ * Wraps and unwraps data keys. The first secret wraps. All of them are tried for unwrapping, so that backups from
+ * before a change of keys stay readable. Derived keys are cached: a chain of passphrase backups costs one derivation.
  */
 export class KeyRing {
   readonly #secrets: readonly Secret[];
   readonly #masters = new Map<string, Promise<Uint8Array>>();
-  /** One salt per key ring, so that the backups of one process share a derivation; wrapSalt keeps their wrap keys apart. */
+  /**
+   * One salt per key ring, so that all backups of a process share one derivation; `wrapSalt` keeps their wrapping keys
+   * apart.
+   */
   readonly #derivation: Derivation = { salt: randomBytes(saltBytes).toString('hex'), iterations: passphraseIterations };
 
   constructor(secrets: readonly Secret[]) {
@@ -36,7 +39,7 @@ export class KeyRing {
     this.#secrets = secrets;
   }
 
-  /** Wraps as this one does, and unwraps what these open too. */
+  /** A ring that wraps like this one, and also unwraps with these secrets. */
   openingAlso(secrets: readonly Secret[]): KeyRing {
     return new KeyRing([...this.#secrets, ...secrets]);
   }
@@ -64,8 +67,8 @@ export class KeyRing {
   }
 
   /**
-   * The data key, its commitment checked. DECRYPTION_ERROR when no secret of the ring fits, INTEGRITY_ERROR when the one
-   * that it names is at hand and does not open it: no other key would help.
+   * The data key, after its commitment was checked. DECRYPTION_ERROR when no secret fits. INTEGRITY_ERROR when the
+   * named secret is there but does not open the envelope: no other key would help.
    */
   async unwrap(ownerId: string, given: unknown): Promise<Uint8Array> {
     const envelope = parseEnvelope(given);

@@ -13,7 +13,10 @@ export class CollectionCounter {
   #parentLength = -1;
   #pending = 0;
 
-  /** `shared` says how many bytes this path has in common with the one shown before; deletes are shown, not counted. */
+  /**
+   * `shared` is the number of bytes that this path has in common with the one shown before. Deletes are shown but not
+   * counted.
+   */
   show(bytes: Uint8Array, start: number, end: number, shared: number, isCounted: boolean): void {
     let idStart = end;
     while (idStart > start && bytes[idStart - 1] !== slash) idStart -= 1;

@@ -1,7 +1,7 @@
 import { EngineError } from '../ports/errors.ts';
 import type { SegmentContent } from './segment-header.ts';
 
-/** What a manifest says about a segment. Plain JSON: workers hand it to whoever writes the manifest. */
+/** What a manifest says about a segment. Plain JSON: workers pass it to whoever writes the manifest. */
 export interface SegmentDescriptor {
   readonly id: string;
   readonly content: SegmentContent;

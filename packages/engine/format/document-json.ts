@@ -41,7 +41,7 @@ export function decodeDocument(bytes: Uint8Array): JsonDocument {
   return { name, fields, ...(createTime ? { createTime } : {}), ...(updateTime ? { updateTime } : {}) };
 }
 
-/** A field may be called `__proto__` or `constructor`; an object without a prototype does not care. */
+/** A field may be named `__proto__` or `constructor`, so the object has no prototype. */
 function emptyFields(): Record<string, JsonValue> {
   return Object.create(null) as Record<string, JsonValue>;
 }
@@ -147,7 +147,7 @@ const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => unknown }
 
 /** JSON.stringify that keeps the sign of zero. */
 export function stringifyLossless(value: unknown): string {
-  // Asking about each part on the way takes twice as long, and next to no document has such a zero.
+  // Checking each value while writing takes twice as long, and almost no document has a negative zero.
   if (!hasNegativeZero(value)) return JSON.stringify(value);
   return JSON.stringify(value, (_key, part: unknown) => (Object.is(part, -0) ? rawJSON('-0') : part));
 }

@@ -6,7 +6,7 @@ import { CollectionCounter } from './collection-counter.ts';
 import { comparePathBytes, sharedByteCount, utf8 } from './path-bytes.ts';
 import { zigzag } from './varint.ts';
 
-/** What walking a segment's records once yields. The same walk checks them when they are read. */
+/** The result of one pass over a segment's records. Reading a segment does the same pass and compares. */
 export interface RecordSummary {
   readonly index: Uint8Array;
   readonly records: number;
@@ -18,13 +18,13 @@ export interface RecordSummary {
   readonly collections: ReadonlyMap<string, number>;
 }
 
-/** Enough for the numbers of one entry, whatever they are. */
+/** The most bytes that the numbers of one entry can take. */
 const entryNumbersBytesMax = 40;
 
-/** Grows with the segment: those of increments and logs are mostly small. */
+/** The first size of the buffer, which grows with the segment: segments of increments and logs are mostly small. */
 const indexBytesAtFirst = 8 * 1024;
 
-/** In a log a path may stand several times; elsewhere once. */
+/** In a log a path may occur several times; elsewhere only once. */
 export type Order = 'paths-once' | 'paths-repeat';
 
 /** Builds the index block of document records; see DocumentSummary. */
@@ -35,9 +35,9 @@ export function summarizeDocuments(data: Uint8Array, database: string, order: Or
 }
 
 /**
- * Builds the index block of document records and refuses records that are not whole, are not of this database, or do
- * not ascend. Runs on every document of every backup: no allocation per record. Records may be added bit by bit while
- * a segment fills, so that no segment holds up its process for as long as all of it takes.
+ * Builds the index block of document records. Refuses records that are incomplete, belong to another database or are
+ * not in order. Runs on every document of every backup: no allocation per record. Records can be added while a segment
+ * fills, so that no segment blocks the process for the whole computation.
  */
 export class DocumentSummary {
   readonly #prefix: DataView;
@@ -185,7 +185,7 @@ function localIdOf(text: string): string | undefined {
   }
 }
 
-/** Four bytes at a time: this runs over the same long name in front of every path. */
+/** Compares four bytes at a time, because every path begins with the same long name. */
 function startsWith(data: DataView, start: number, end: number, prefix: DataView): boolean {
   const { byteLength } = prefix;
   if (end - start <= byteLength) return false;

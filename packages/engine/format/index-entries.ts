@@ -14,7 +14,7 @@ export interface IndexEntries {
   readonly updateNanos: Uint32Array;
 }
 
-/** Decodes an index block whose seal was checked; what does not add up is an integrity error all the same. */
+/** Decodes an index block. Its seal was checked before, but inconsistent contents are still an integrity error. */
 export function decodeIndex(index: Uint8Array, count: number, dataLength: number): IndexEntries {
   if (count > index.length || dataLength > smallBlockBytesMax) throw damaged();
   const paths: string[] = new Array(count);
@@ -32,7 +32,7 @@ export function decodeIndex(index: Uint8Array, count: number, dataLength: number
     const suffixLength = reader.next();
     const suffixEnd = reader.position + suffixLength;
     if (shared < 0 || suffixLength < 0 || suffixEnd > index.length) throw damaged();
-    // Each path stands in its record as well, so all of them together are shorter than the data.
+    // Each path is also in its record, so all paths together are shorter than the data.
     pathBytes += shared + suffixLength;
     if (pathBytes > dataLength) throw damaged();
     if (shared + suffixLength > path.length) path = Buffer.concat([path, Buffer.alloc(shared + suffixLength)]);

@@ -2,14 +2,16 @@ import type { Version, WriteOutcome } from '../ports/document-target.ts';
 import { recordKind } from '../ports/record.ts';
 import { ManifestObject, manifestContent, sealManifest } from './manifest-object.ts';
 
-/** A document that somebody had changed and that was written over all the same: saved before. Deleted ones have no version. */
+/**
+ * A document that somebody had changed and that a restore overwrote: saved before. A deleted document has no version.
+ */
 export interface SavedDocument {
   readonly path: string;
   readonly version: Version | null;
   readonly bytes: Uint8Array;
 }
 
-/** What a restore did to some documents: written or failed, with the versions before and after; and what it saved. */
+/** What a restore did to some documents: written or failed, with the versions before and after, and what it saved. */
 export interface JournalPage {
   readonly outcomes: readonly WriteOutcome[];
   readonly saved: readonly SavedDocument[];

@@ -10,7 +10,7 @@ export type BackupType = 'full' | 'incremental' | 'synthetic';
 export interface ManifestRange {
   readonly start: string | null;
   readonly end: string | null;
-  /** Which share of the range was read as of which time; one part unless the source could not reach that far back. */
+  /** Which part of the range was read at which time; one part unless the source could not read that far back. */
   readonly parts: readonly { readonly start: string | null; readonly readTime: Instant }[];
 }
 
@@ -56,20 +56,20 @@ export interface ManifestBody {
     readonly segments: readonly SegmentDescriptor[];
   } | null;
   readonly warnings: readonly string[];
-  /** Saved before a restore wrote over it: not what anybody wants back by the word `latest`. */
+  /** A safety backup; `latest` does not mean it. */
   readonly isSafety?: boolean;
-  /** What kind of file it was made of. It shows whatever that held, however new it is: not what `latest` means either. */
+  /** The kind of file it was made from. `latest` does not mean such a backup either, however new it is. */
   readonly importedFrom?: string;
-  /** What the service that made it says of why: a schedule, a person, a key, a restore, captured changes. */
+  /** Why it was made, as the service says: a schedule, a person, a key, a restore, captured changes. */
   readonly trigger?: string;
   /**
-   * The log of changes at a mark of which it was read, or of which it was made: only that one leads on from it. Null: of none. Absent
-   * where it was written before this was written down.
+   * The log that continues from this backup: it was read at a mark of that log, or made from it. Null: no log. Absent
+   * in backups from before this field existed.
    */
   readonly log?: string | null;
 }
 
-/** Time that was captured into another log and taken from there. */
+/** Time that was taken from another log. */
 export interface JoinedTime {
   readonly logId: string;
   readonly from: Instant;
@@ -86,15 +86,15 @@ export interface LogManifestBody {
   readonly joined?: readonly JoinedTime[];
 }
 
-/** When the last part of a backup was read: its snapshot time, unless the source could not reach that far back. */
+/** When the last part of a backup was read: its snapshot time, unless the source could not read that far back. */
 export function readThrough({ snapshotTime, ranges }: Pick<ManifestBody, 'snapshotTime' | 'ranges'>): Instant {
   const times = ranges.flatMap(({ parts }) => parts.map(({ readTime }) => readTime));
   return [snapshotTime, ...times].sort().at(-1)!;
 }
 
 /**
- * The body was authenticated already: it was sealed by somebody who has the key. Who has it may still mean no good, and
- * other versions may write otherwise, so nothing in it is believed to have the shape it should have.
+ * Checks the shape of a body. Its seal was checked already, so its author had the key. But the author may be hostile,
+ * or another version, so nothing is trusted.
  */
 export function parseManifestBody(given: unknown): ManifestBody {
   const body = given as ManifestBody;

@@ -114,7 +114,7 @@ export class ManifestObject {
       if (typeof clear.ownerId === 'string' && isOwnerId(clear.ownerId) && typeof clear.createdAt === 'string')
         return clear;
     } catch {
-      // Falls through: text that is no JSON is as damaged as JSON that is no head.
+      // Falls through: text that is not JSON is as damaged as JSON of another shape.
     }
     throw damaged('has an unreadable head');
   }
@@ -126,7 +126,7 @@ export class ManifestObject {
       sealed: this.#sealed,
       codec: this.#header.codec,
       plainLength: this.#header.plainLength,
-      // A page of a journal may hold a large document, all others lists.
+      // A journal page may hold a large document; the other kinds hold only lists.
       ...(this.content === manifestContent.journal ? {} : { plainLengthMax: smallBlockBytesMax }),
     });
     try {
@@ -193,8 +193,9 @@ function decodeHeader(bytes: Uint8Array): ManifestHeader {
 }
 
 /**
- * Parsing takes the thread that answers calls, and many times the memory of the text. Every value but the first follows
- * one of these bytes; those in texts count too, which is why far more are allowed than any manifest of ours has values.
+ * Refuses JSON with too many values before it is parsed, because parsing blocks the thread and takes many times the
+ * memory of the text. Every value except the first follows one of these bytes. The bytes inside strings count too, so
+ * the limit is far above what a manifest of ours has.
  */
 function hasTooManyValues(json: Uint8Array): boolean {
   let values = 0;

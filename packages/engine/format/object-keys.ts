@@ -16,7 +16,7 @@ export function keyCopyKey(organizationId: string, name: string): string {
 
 const keyCopyPattern = /^keys\/([A-Za-z0-9_-]{1,64})\/[0-9a-f]{32}$/;
 
-/** The organization whose keys lie under a key, if it is spelled exactly as ours are. */
+/** The organization to which a key copy with this object key belongs, if the key has exactly our form. */
 export function ownerOfKeyCopy(key: string): string | undefined {
   return keyCopyPattern.exec(key)?.[1];
 }
@@ -41,13 +41,13 @@ export function backupPrefix(backupId: string): string {
 const objectPattern = /^(?:manifest|shards\/[0-9a-f]{32}|segments\/[0-9a-f]{32})$/;
 const backupKeyPattern = /^backups\/(bkp_[0-9a-hjkmnp-tv-z]{26})\//i;
 
-/** Whether a key is spelled exactly as those of this backup's objects are. */
+/** Whether an object key has exactly the form of this backup's objects. */
 export function isObjectOf(backupId: string, key: string): boolean {
   const prefix = backupPrefix(backupId);
   return key.startsWith(prefix) && objectPattern.test(key.slice(prefix.length));
 }
 
-/** The backup whose object a key names, if it is spelled exactly as ours are. Whatever else lies there is not ours. */
+/** The backup to which an object key belongs, if the key has exactly our form. Anything else is not ours. */
 export function backupIdOfKey(key: string): string | undefined {
   const backupId = backupKeyPattern.exec(key)?.[1];
   return backupId !== undefined && isObjectOf(backupId, key) ? backupId : undefined;
@@ -65,7 +65,7 @@ export function logSegmentKey(logId: string, coveredFrom: Instant, objectId: str
   return `${logSegmentsPrefix(logId)}${instantDigits(coveredFrom)}-${objectId}`;
 }
 
-/** Where the stretch of a segment begins, as digits that sort like the instants they are of. */
+/** The beginning of a segment's stretch, as digits that sort like the instants. */
 export function logSegmentStart(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1).split('-')[0]!;
 }
@@ -76,7 +76,7 @@ export function instantDigits(instant: Instant): string {
 
 const logKeyPattern = /^logs\/(log_[0-9a-hjkmnp-tv-z]{26})\/(?:manifest|segments\/\d+-[0-9a-f]{32})$/i;
 
-/** The log whose object a key names, if it is spelled exactly as ours are. */
+/** The log to which an object key belongs, if the key has exactly our form. */
 export function logIdOfKey(key: string): string | undefined {
   return logKeyPattern.exec(key)?.[1];
 }

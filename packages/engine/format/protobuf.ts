@@ -52,7 +52,7 @@ export class ProtobufReader {
     return BigInt.asIntN(64, this.varint64());
   }
 
-  /** In digits. Almost all are small, and those need no bigint. */
+  /** As decimal text. Almost all numbers are small and need no bigint. */
   int64Text(): string {
     const value = readVarint(this.bytes, this.position);
     if (value < 0 || value > Number.MAX_SAFE_INTEGER || endOfVarint() > this.end) return String(this.int64());
@@ -124,7 +124,7 @@ export function malformed(): EngineError {
   return new EngineError('INTEGRITY_ERROR', 'Bytes that should be a Protocol Buffers message are none.');
 }
 
-/** Appends fields. A nested message is written where it will lie, and its length put before it afterwards. */
+/** Appends fields. A nested message is written in place, and its length is inserted before it afterwards. */
 export class ProtobufWriter {
   #bytes = Buffer.allocUnsafeSlow(256);
   #length = 0;
@@ -177,7 +177,7 @@ export class ProtobufWriter {
     const start = this.#length;
     write(this);
     const length = this.#length - start;
-    // One byte was left for the length; most messages need no more.
+    // One byte was reserved for the length; most messages need no more.
     const more = varintBytes(length) - 1;
     this.#reserve(more);
     if (more > 0) this.#bytes.copyWithin(start + more, start, this.#length);

@@ -1,6 +1,6 @@
 import { decodeDocument, type JsonFields, type JsonValue, stringifyLossless } from './document-json.ts';
 
-/** Text in which equal values are equal: map keys sorted, references as `reference` tells them. */
+/** A text that is equal for equal values: map keys are sorted, and references are translated by `reference`. */
 export function canonicalValue(value: JsonValue, reference: (name: string) => string = (name) => name): string {
   if ('referenceValue' in value) return `ref:${JSON.stringify(reference(value.referenceValue))}`;
   if ('arrayValue' in value)
@@ -10,7 +10,7 @@ export function canonicalValue(value: JsonValue, reference: (name: string) => st
   return `{${entries.map(([key, nested]) => `${JSON.stringify(key)}:${canonicalValue(nested, reference)}`).join()}}`;
 }
 
-/** The fields of a document as text in which equal documents are equal. */
+/** A text of a document's fields that is equal for equal documents. */
 export function canonicalFields(document: Uint8Array): string {
   return canonicalValue({ mapValue: { fields: decodeDocument(document).fields } });
 }
@@ -20,7 +20,7 @@ export function haveSameFields(left: Uint8Array, right: Uint8Array): boolean {
   return isSameMap(decodeDocument(left).fields, decodeDocument(right).fields);
 }
 
-/** Maps are merged deeply, everything else is replaced; a vector is stored as a map and is none. */
+/** Maps are merged deeply, everything else is replaced. A vector is stored as a map but is not one. */
 export function mergeFields(there: JsonFields, coming: JsonFields): JsonFields {
   const merged = Object.fromEntries(
     Object.entries(coming).map(([key, value]) => {
@@ -38,7 +38,7 @@ function isVector(value: JsonValue): boolean {
   return 'mapValue' in value && value.mapValue.fields?.__type__ !== undefined;
 }
 
-/** Whether a document is what merging `part` into `former` comes to; `former` is absent where there was none. */
+/** Whether a document equals `former` with `part` merged into it; `former` is absent when there was no document. */
 export function isMergeOf(found: Uint8Array, former: Uint8Array | undefined, part: Uint8Array): boolean {
   const merged = mergeFields(former ? decodeDocument(former).fields : {}, decodeDocument(part).fields);
   return isSameMap(decodeDocument(found).fields, merged);

@@ -9,7 +9,7 @@ const annexBytesMax = 64 * 1024;
 export const formatVersion = 1;
 const segmentMagic = 0x47534648; // "HFSG" read as u32 LE
 
-/** The clear beginning of a segment. All of it is bound to both sealed blocks as additional data. */
+/** The unencrypted beginning of a segment. Both sealed blocks are bound to all of it as additional data. */
 export interface SegmentHeader {
   readonly content: SegmentContent;
   readonly codec: Codec;

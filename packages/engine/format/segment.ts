@@ -16,7 +16,7 @@ import {
   segmentHeaderBytes,
 } from './segment-header.ts';
 
-/** What every block of a backup or log is bound to. */
+/** The context to which every block of a backup or log is bound. */
 export interface SealContext {
   readonly ownerId: string;
   readonly dataKey: Uint8Array;
@@ -37,15 +37,15 @@ export interface SealedSegment {
   readonly collections: ReadonlyMap<string, number>;
 }
 
-/** For documents that come bit by bit; undefined where only the whole can be summarized. */
+/** A summary that can be built while documents arrive; undefined for content that can only be summarized as a whole. */
 export function summaryOf(content: SegmentContent, database: string): DocumentSummary | undefined {
   if (content === segmentContent.authUsers) return undefined;
   return new DocumentSummary(database, content === segmentContent.log ? 'paths-repeat' : 'paths-once');
 }
 
 /**
- * Compresses and seals records with their index, which is built here unless the caller has done so already. Draws a
- * fresh object id, hence a fresh key, on every call.
+ * Compresses and seals records with their index, which is built here unless the caller has built it. Uses a new random
+ * object id, and so a new key, on every call.
  */
 export async function sealSegment(
   data: Uint8Array,
@@ -81,7 +81,7 @@ export async function sealSegment(
   return { bytes, descriptor, collections: summary.collections };
 }
 
-/** One exact buffer, so that an object holds on to no more memory than it is long. */
+/** Joins into a buffer of exact size, so that an object keeps no extra memory. */
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let offset = 0;
@@ -123,7 +123,9 @@ function summarize(data: Uint8Array, content: SegmentContent, database: string):
 /** About a millisecond of looking at records. */
 const sliceBytes = 256 * 1024;
 
-/** The same for a segment that is read, with others having the thread in between: several MiB of records take some time. */
+/**
+ * The same for a segment that is read, in slices that let others use the thread: several MiB of records take some time.
+ */
 async function summarizeInSlices(data: Uint8Array, content: SegmentContent, database: string): Promise<RecordSummary> {
   const summary = data.length > sliceBytes ? summaryOf(content, database) : undefined;
   if (!summary) return summarize(data, content, database);
@@ -145,7 +147,9 @@ export interface OpenedSegment {
   readonly collections: ReadonlyMap<string, number>;
 }
 
-/** The whole segment, every promise of its descriptor checked: hash, position, seals, order, names, counts. */
+/**
+ * Opens the whole segment and checks everything that its descriptor says: hash, position, seals, order, names, counts.
+ */
 export async function openSegment(
   bytes: Uint8Array,
   descriptor: SegmentDescriptor,
@@ -165,7 +169,7 @@ export async function openSegment(
   return { data, index, collections: summary.collections };
 }
 
-/** A segment that no manifest lists, as in a log: what its own header promises is checked, and its seals. */
+/** Opens a segment that no manifest lists, as in a log: checks its seals and its own header. */
 export async function openUndescribedSegment(
   bytes: Uint8Array,
   context: SealContext,

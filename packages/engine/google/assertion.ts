@@ -7,12 +7,15 @@ export interface ServiceAccountKey {
   readonly project_id?: string;
 }
 
-/** Google's token endpoint. A key file names one too; that is not read: whoever supplies a key would choose whom we call. */
+/**
+ * Google's token endpoint. A key file names one too, which is ignored: otherwise whoever supplies a key could choose
+ * whom we call.
+ */
 export const googleOauthOrigin = 'https://oauth2.googleapis.com';
 export const assertionGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const assertionSeconds = 3600;
 
-/** What a service account shows the token endpoint to be given a token. Throws when the key cannot sign. */
+/** The signed assertion with which a service account gets a token. Throws when the key cannot sign. */
 export function signAssertion(key: ServiceAccountKey, about: { audience: string; scope: string }): string {
   const issuedSeconds = Math.floor(Date.now() / 1000);
   const header = { alg: 'RS256', typ: 'JWT', ...(key.private_key_id ? { kid: key.private_key_id } : {}) };

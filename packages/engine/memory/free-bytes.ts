@@ -1,6 +1,6 @@
 /**
- * Gives memory back at once instead of at some later collection; what a segment is made of on its way would else pile
- * up to a multiple of what is in use. Only for bytes that nobody else can hold: afterwards they have no length.
+ * Frees the memory at once instead of at the next garbage collection. Otherwise the temporary buffers of segments would
+ * pile up to a multiple of what is in use. Only for bytes that nobody else holds: afterwards their length is zero.
  */
 export function freeBytes(bytes: Uint8Array): void {
   const { buffer } = bytes;

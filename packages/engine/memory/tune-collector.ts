@@ -1,17 +1,18 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** The engine of Node 24, where these flags were found and measured; another one might not know them and complain. */
+/** The V8 version of Node 24, with which these flags were measured; another version might not know them. */
 const knownEngine = /^13\.6\./;
 
 const tuned =
   'tuned for moving bytes: buffers count against the limit of the heap, which may double, and the young are looked at each 16 MiB received';
 
 /**
- * For a process whose main work is moving bytes: V8 looks at its whole heap each time 32 MiB were allocated beside it,
- * however short-lived they are, and a backup allocates that several times a second. Counting those bytes against the
- * heap's own limit, and setting that limit at twice of what is in use, makes it look when memory really grows: a third
- * less processor time for a backup, and no more memory. Answers what it did, for the log.
+ * Tunes the garbage collector for a process that mostly moves bytes. V8 collects its whole heap each time 32 MiB were
+ * allocated outside of it, even if only for a short time, and a backup allocates that several times a second. These
+ * flags count those bytes against the heap's limit and set that limit to twice of what is in use. So V8 collects only
+ * when memory really grows: a third less processor time for a backup, and no more memory. Returns what was set, for the
+ * log.
  */
 export function tuneCollector(): string {
   if (!knownEngine.test(process.versions.v8)) return `as usual: V8 ${process.versions.v8} is not known here`;
@@ -31,9 +32,9 @@ let runMinorCollection: MinorCollection | undefined;
 let receivedBytes = 0;
 
 /**
- * Tells that this many bytes were received and are done with. What is left of them is small objects in front of large
- * memory, and V8 sees the small ones only: it would let twice as much pile up before it looks. A look at the young takes
- * less than a millisecond. Without `tuneCollector` nothing happens.
+ * Reports received bytes that are no longer needed. They leave small objects that refer to large memory, and V8 sees
+ * only the small objects: it would let twice as much pile up. A collection of the young generation takes less than a
+ * millisecond. Does nothing without `tuneCollector`.
  */
 export function countReceivedBytes(bytes: number): void {
   receivedBytes += bytes;
