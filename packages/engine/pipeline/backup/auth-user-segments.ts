@@ -28,7 +28,7 @@ export interface UserSection {
   readonly warnings: readonly string[];
 }
 
-/** Every backup holds all users: there are few of them, and the accounts API tells no changes. */
+/** Every backup holds all users: they are few, and the accounts API does not report changes. */
 export async function backUpUsers(source: AuthUserSource, options: BackUpUsersOptions): Promise<UserSection> {
   const { context, signal } = options;
   const call = signal ? { signal } : {};

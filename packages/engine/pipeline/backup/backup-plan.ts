@@ -25,7 +25,7 @@ export interface PlanBackupOptions {
   readonly targetRanges: number;
   /** The end of the chain to build on; absent: a full backup. */
   readonly parent?: { readonly body: ManifestBody; readonly manifestSha256: string; readonly chainLength: number };
-  /** Cuts of an earlier backup, the cheapest good guess at equal ranges. */
+  /** Range borders of an earlier backup: the cheapest good guess for equal ranges. */
   readonly previousCuts?: readonly string[];
   readonly snapshotTime?: Instant;
   readonly signal?: AbortSignal;
@@ -57,7 +57,7 @@ function assertCanFollow(parent: NonNullable<PlanBackupOptions['parent']>, datab
     throw new EngineError('VALIDATION_ERROR', `An increment cannot follow ${parent.body.backupId}: ${reason}`);
 }
 
-/** Undefined when an increment may be put on top of `parent`; else a sentence that says why a full backup is needed. */
+/** Undefined when an increment may build on `parent`; otherwise a sentence that says why a full backup is needed. */
 export function reasonNotToFollow(
   parent: { readonly body: ManifestBody; readonly chainLength: number },
   database: string,
@@ -80,7 +80,7 @@ function isSameScope(left: Scope, right: Scope): boolean {
   return canonical(left) === canonical(right);
 }
 
-/** The bounds of ranges and segments, thinned out: where an even number of ranges could be cut next time. */
+/** The bounds of ranges and segments, reduced to a few: where the next backup may cut equal ranges. */
 function cutsOf(body: ManifestBody): string[] {
   const starts = [...body.ranges.map(({ start }) => start), ...body.segments.map(({ firstPath }) => firstPath)];
   const shardStarts = body.shards.map(({ firstPath }) => firstPath);

@@ -18,7 +18,7 @@ export interface FinishBackupOptions extends WriteManifestOptions {
   readonly isSafety?: boolean;
 }
 
-/** Whoever finishes the last range calls this. Refuses unless every range of the plan is there and complete. */
+/** Called after the last range. Throws unless every range of the plan is there and complete. */
 export async function finishBackup(options: FinishBackupOptions): Promise<WrittenManifest> {
   const { plan, authUsers, completedAt } = options;
   const states = inOrder(plan, options.ranges);
@@ -62,7 +62,7 @@ function inOrder(plan: BackupPlan, states: readonly RangeState[]): RangeState[] 
   );
 }
 
-/** A snapshot that did not hold for the whole scan is said, never hidden. */
+/** Warns when not everything could be read at the snapshot time. */
 function snapshotWarnings(plan: BackupPlan, states: readonly RangeState[]): string[] {
   const moved = states.filter(({ parts }) => parts.some(({ readTime }) => readTime !== plan.snapshotTime)).length;
   if (moved === 0) return [];

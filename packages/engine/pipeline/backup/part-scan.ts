@@ -3,7 +3,7 @@ import type { PathRange } from '../../ports/path-order.ts';
 import type { SegmentWriter } from '../segments/segment-writer.ts';
 import type { BackupPlan } from './backup-plan.ts';
 
-/** What one stretch read at one time reports back while it goes. */
+/** What one part of a range, read at one time, reports while it runs. */
 export interface PartScan {
   readonly source: DocumentSource;
   readonly plan: BackupPlan;

@@ -50,7 +50,7 @@ export interface BackupProgress {
 }
 
 const defaultConcurrency = 3;
-/** One being filled per range, the rest being sealed or on the way to the store. */
+/** One buffer is being filled per range; these further ones are being sealed or stored. */
 const buffersBeyondRanges = 4;
 
 /** A whole backup in one process: plan, ranges, manifest. The control plane runs the same three steps as jobs. */
@@ -105,7 +105,10 @@ async function readDatabase(options: RunBackupOptions) {
   return { plan, ranges, dataKey, authUsers: users?.section ?? null, warnings: users?.warnings ?? [] };
 }
 
-/** Asked when everybody sees the new one: from now on nobody deletes what it builds on. What was deleted before takes it along. */
+/**
+ * Checks the parents after the new manifest is visible: from then on nobody deletes them. If one was deleted before
+ * that, the new backup is removed too.
+ */
 async function requireParents(
   { store, backupId, parentChain = [] }: RunBackupOptions,
   own: WrittenObjects,
@@ -165,7 +168,7 @@ async function runRanges(
   return states;
 }
 
-/** The first real failure, not the cancellations it caused in the other workers. */
+/** The first real error, not the cancellations that it caused in the other workers. */
 function throwFirst(outcomes: readonly PromiseSettledResult<void>[], signal: AbortSignal | undefined): void {
   const failures = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason as unknown);
   if (failures.length === 0) return;

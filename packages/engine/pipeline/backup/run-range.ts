@@ -17,13 +17,13 @@ import { scanChanges } from './scan-changes.ts';
 import { scanDocuments } from './scan-documents.ts';
 
 /**
- * How far a range has come, as plain JSON. A worker hands it on after every durable segment; another worker continues
- * from it; the complete ones make the manifest.
+ * The progress of a range, as plain JSON. A worker reports it after every stored segment, another worker continues from
+ * it, and the complete ones make the manifest.
  */
 export interface RangeState {
   readonly range: number;
   readonly parts: ManifestRange['parts'];
-  /** Documents of the view in this range; exact once the range is complete. */
+  /** Documents in this range; exact once the range is complete. */
   readonly documents: number;
   readonly collections: readonly (readonly [string, number])[];
   readonly segments: readonly SegmentDescriptor[];
@@ -49,7 +49,7 @@ export interface RunRangeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** More new beginnings than this mean that the source forgets faster than it can be read. */
+/** With more restarts than this, the source's history is too short to read it. */
 const partsMax = 100;
 
 export async function runRange(options: RunRangeOptions): Promise<RangeState> {
@@ -82,7 +82,7 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
     if (!isIncrement) addCounts(collections, counted);
     await options.onCheckpoint?.(stateNow(false));
   });
-  // A range resumed after a change of read time is checked from where it was resumed: earlier parts cannot be counted any more.
+  // When the read time has changed, only the last part can be counted, so the check begins there.
   const isCountable = parts.length === 1;
   let documentsBeforePart = isCountable ? 0 : tally.documents;
   let partAfter = isCountable ? undefined : tally.through;
@@ -110,7 +110,7 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
         await writer.finish();
         const seen = tally.documents - documentsBeforePart;
         if ((await counting.counted) < seen) {
-          // A count that had to go by collection groups may not have known all of them; now they are known.
+          // A count by collection groups may have missed some groups; now all are known.
           counting.stop();
           counting = startCount(options, pathRange, readTime, partAfter, collectionIdsOf(collections));
         }
@@ -131,8 +131,8 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
 const unbegun = { documents: 0, collections: [], segments: [], isComplete: false };
 
 /**
- * An increment counts its documents while it compares, from the beginning of the range. What earlier workers wrote of another
- * instant than the one it compares with now would be counted and not be there: then the range begins anew.
+ * An increment counts documents while it compares, from the beginning of the range. If an earlier worker compared with
+ * another instant, its segments would be counted wrongly, so the range starts again.
  */
 function resumable({ plan, resumeFrom }: RunRangeOptions, anew: (readTime: string) => RangeState) {
   if (plan.parent === null || resumeFrom === undefined || resumeFrom.parts.length === 1) return resumeFrom;
@@ -172,8 +172,8 @@ function parentViewOf({ parentView }: RunRangeOptions): View {
 }
 
 /**
- * The source's own count says whether the scan saw everything: a stream that ended early is never a complete range. It
- * is of the same instant as the scan, so the source can work it out meanwhile.
+ * Starts the source's own count, which shows whether the scan saw everything: a stream that ended early must not count
+ * as a complete range. The count is of the same instant, so it can run beside the scan.
  */
 function startCount(
   { source, plan, signal }: RunRangeOptions,
@@ -190,7 +190,7 @@ function startCount(
     ...(collectionIds === undefined ? {} : { collectionIds }),
     signal: signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal,
   });
-  // Looked at when the scan is through; a scan that fails has its own error to tell.
+  // Awaited after the scan; a failed scan has its own error.
   counted.catch(() => undefined);
   return { counted, stop: () => stopping.abort() };
 }

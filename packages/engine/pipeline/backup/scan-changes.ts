@@ -7,7 +7,7 @@ import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { View, ViewEntry } from '../view/view.ts';
 import type { PartScan } from './part-scan.ts';
 
-/** Changes collected before they are fetched: one request's worth of names. */
+/** Changes collected before they are fetched: as many names as one request takes. */
 const pendingChangesMax = 500;
 
 interface Change {
@@ -16,8 +16,9 @@ interface Change {
 }
 
 /**
- * An increment of one stretch. Names and update times of source and parent view are walked side by side; what differs is
- * fetched, what is missing becomes a delete. `doneThrough`: changes up to here are in durable segments already.
+ * Makes the increment of one part. Walks names and update times of source and parent view side by side, fetches
+ * documents that differ, and writes deletes for missing ones. `doneThrough`: changes up to here are already in stored
+ * segments.
  */
 export async function scanChanges(part: PartScan, parentView: View, doneThrough: string | undefined): Promise<void> {
   const { source, plan, pathRange, readTime, after, signal, tally, onRead } = part;
@@ -72,7 +73,7 @@ export async function scanChanges(part: PartScan, parentView: View, doneThrough:
   }
 }
 
-/** Fetches what changed and writes it with the deletes in between, in order and in bounded batches. */
+/** Fetches changed documents and writes them with the deletes between them, in order and in bounded batches. */
 async function writeChanges(
   { source, plan, readTime, signal, writer }: PartScan,
   changes: readonly Change[],
@@ -107,7 +108,7 @@ async function writeChanges(
   if (!builder.isEmpty) await writer.write(builder.take());
 }
 
-/** The parent view's names, one at a time; awaits only at the end of a page. */
+/** The parent view's names, one at a time. Waits only at the end of a page. */
 class KnownNames {
   readonly #pages: AsyncGenerator<readonly ViewEntry[]>;
   #page: readonly ViewEntry[] = [];
@@ -154,7 +155,7 @@ class KnownNames {
   }
 }
 
-/** Documents per collection shape; neighbours share a parent, so the shape is worked out once per parent. */
+/** Counts documents per collection shape. Neighbours have the same parent, so the shape is computed once per parent. */
 class ShapeCounter {
   #counts = new Map<string, number>();
   #parent = '';

@@ -15,9 +15,9 @@ import { originOf, type WrittenManifest, writeManifest } from './write-manifest.
 import { type WriteOptions, writeSegments } from './write-view.ts';
 
 export interface IncrementToWrite {
-  /** What it builds on, oldest first. */
+  /** The chain it builds on, oldest first. */
   readonly chain: readonly BackupReader[];
-  /** Everything that changed since the end of the chain, as a log has captured it. */
+  /** All changes since the end of the chain, as a log has captured them. */
   readonly changes: readonly Layer[];
   readonly snapshotTime: Instant;
 }
@@ -61,7 +61,7 @@ export async function writeIncrement(given: IncrementToWrite, options: WriteOpti
   return await writeManifest(content, segments, { ...shared, dataKey, envelope });
 }
 
-/** From the names alone, chain included. */
+/** Counts documents by their names alone, chain included. */
 async function countWhole(view: View, signal: AbortSignal | undefined) {
   const collections = new Map<string, number>();
   let documents = 0;

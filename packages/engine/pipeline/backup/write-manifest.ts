@@ -16,7 +16,7 @@ export interface WriteManifestOptions {
   readonly envelope: Envelope;
   readonly segmentsPerShard?: number;
   readonly trigger?: string;
-  /** Of which log of changes it is, if of any; not said where nobody knows. */
+  /** The log that the backup belongs to; absent when nobody knows. */
   readonly log?: ManifestBody['log'];
   readonly lock?: NonNullable<PutOptions['lock']>;
   readonly signal?: AbortSignal;
@@ -56,7 +56,7 @@ export async function writeManifest(
   };
 }
 
-/** What the service that makes a backup says of it. */
+/** What the service says about the origin of a backup. */
 export function originOf({ trigger, log }: Pick<WriteManifestOptions, 'trigger' | 'log'>) {
   return { ...(trigger === undefined ? {} : { trigger }), ...(log === undefined ? {} : { log }) };
 }

@@ -43,7 +43,7 @@ export interface ViewToWrite {
   readonly usersFrom?: BackupReader;
   readonly warnings?: readonly string[];
   readonly importedFrom?: string | undefined;
-  /** How many there must be, where that is known; with another number nothing is written. */
+  /** The expected number of documents; with another number nothing is written. */
   readonly documents?: number;
 }
 
@@ -94,7 +94,7 @@ export interface SegmentsOptions extends WriteOptions {
   readonly buffers: BufferPool;
 }
 
-/** Writes records in their order as segments of a backup, and counts what lies in which collection. */
+/** Writes records in order as segments of a backup, and counts documents per collection. */
 export async function writeSegments(
   records: AsyncIterable<RecordBatch>,
   { store, codec, backupId, context, buffers, segmentBytes, lock, signal, onProgress }: SegmentsOptions,

@@ -11,21 +11,21 @@ export interface BrowseOptions extends Omit<ViewReadOptions, 'goesOn'> {
   /** The last path of the page before. */
   readonly after?: string;
   readonly limit: number;
-  /** How long to look; then the page ends, even where nothing was found. */
+  /** The time limit of a page; after it the page ends, even without results. */
   readonly budgetMs?: number;
 }
 
 export interface BrowsePage {
   readonly entries: readonly ViewEntry[];
   readonly hasMore: boolean;
-  /** Behind which path the next page begins; undefined when there is none. */
+  /** The path after which the next page begins; undefined when there is none. */
   readonly next: string | undefined;
 }
 
-/** Lets a reading go on until its time is up, and remembers how far it came. */
+/** Limits the time of a read and remembers how far it came. */
 export class TimeBudget {
   readonly #endMs: number;
-  /** Everything up to here was looked at; undefined while the time is not up. */
+  /** Everything up to here was examined; undefined while there is time left. */
   stoppedAt: string | undefined;
 
   constructor(budgetMs: number) {

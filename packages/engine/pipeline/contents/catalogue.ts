@@ -9,7 +9,7 @@ import { mapAhead } from '../../time/map-ahead.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { BackupReader } from '../view/backup-reader.ts';
 
-/** What a listing can say of a backup. Without a fitting key only its id and date are known; a damaged one says how. */
+/** What a listing knows about a backup. Without the right key only id and date; for a damaged one, what is wrong. */
 export interface CatalogueEntry {
   readonly backupId: string;
   readonly createdAt: string | null;
@@ -32,19 +32,21 @@ export async function* listBackups(
   for await (const entry of mapAhead(finishedBackups(store, options), openedAheadMax, describe)) if (entry) yield entry;
 }
 
-/** Keys of one folder that are read before the listing begins again behind it: a page of most stores holds 1,000. */
+/**
+ * After this many keys of one folder, the listing starts again behind the folder: a page of most stores holds 1,000.
+ */
 const folderKeysMax = 100;
 
 /**
- * The ids of all finished backups. Small backups share the pages of one listing, which shows their manifests too; the
- * segments of a large one are jumped over.
+ * The ids of all finished backups. One listing page shows the manifests of many small backups; the segments of a large
+ * one are skipped.
  */
 export async function* finishedBackups(store: BlobStore, options: CallOptions = {}): AsyncGenerator<string> {
   let startAfter: string | undefined = backupsPrefix;
   while (startAfter !== undefined) startAfter = yield* finishedOfListing(store, startAfter, options);
 }
 
-/** Up to a folder that is too large; tells where to go on behind it. */
+/** Stops at a folder that is too large and returns where to continue behind it. */
 async function* finishedOfListing(
   store: BlobStore,
   startAfter: string,
@@ -64,13 +66,13 @@ async function* finishedOfListing(
     if (keys < folderKeysMax) continue;
     const isUnseen = !isFinished && isOwnerId(folder);
     if (isUnseen && (await store.head(manifestKey(folder), options)) !== undefined) yield folder;
-    // The byte behind the slash: all of the folder lies before it, whatever others call what they put there.
+    // The byte after the slash: everything in the folder sorts before it, whatever names others have put there.
     return `${backupsPrefix}${folder}0`;
   }
   return undefined;
 }
 
-/** Undefined when there is none: somebody was just removing it. */
+/** Undefined when there is no manifest: the backup is just being removed. */
 export async function describeBackup(
   store: BlobStore,
   backupId: string,
@@ -103,7 +105,7 @@ async function clearDate(store: BlobStore, backupId: string, options: CallOption
   }
 }
 
-/** Puts the backup's data key under another wrapping key. One small object is rewritten; no data is touched. */
+/** Wraps the backup's data key with another key. Rewrites only the manifest; no data is touched. */
 export async function rewrapBackup(
   store: BlobStore,
   backupId: string,
@@ -116,7 +118,7 @@ export async function rewrapBackup(
   await replaceEnvelope(store, backupId, { dataKey, envelope: await to.wrap(backupId, dataKey) }, options);
 }
 
-/** The same for whoever has the data key itself: the manifest must open with it, whatever wraps it now. */
+/** The same for a caller that has the data key: the manifest must open with it, whatever wraps it now. */
 export async function replaceEnvelope(
   store: BlobStore,
   backupId: string,
@@ -135,8 +137,8 @@ export interface RemovedBackup extends Removal {
 }
 
 /**
- * Removes what is ours of a backup: the manifest first, so that what is left is never mistaken for a whole one. Objects
- * that others put beside it stay.
+ * Removes our objects of a backup, the manifest first, so that the rest never counts as a whole backup. Objects that
+ * others put there stay.
  */
 export async function deleteBackup(
   store: BlobStore,

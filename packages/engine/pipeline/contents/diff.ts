@@ -4,14 +4,14 @@ import { comparePaths } from '../../ports/path-order.ts';
 import { type RecordBatch, recordKind } from '../../ports/record.ts';
 import { readRecords } from '../segments/read-records.ts';
 
-/** One field that differs; `path` is Firestore's field path, names quoted where needed. */
+/** One field that differs; `path` is a field path in Firestore's syntax. */
 export interface FieldChange {
   readonly path: string;
   readonly before: JsonValue | null;
   readonly after: JsonValue | null;
 }
 
-/** What became of one document between two sides. */
+/** The change of one document between two sides. */
 export type DocumentChange =
   | {
       readonly kind: 'added' | 'removed';
@@ -33,10 +33,10 @@ interface SideDocument {
 }
 
 /**
- * What changed from `before` to `after`, in path order: `added` is only there, `removed` only here. Contents are
- * compared, not times: the same fields written again are no change. References are compared relative to their database,
- * so that a database restored elsewhere is equal to its original. `onCompared` hears of each document of `before` once it
- * is settled.
+ * The changes from `before` to `after`, in path order: `added` exists only in `after`, `removed` only in `before`.
+ * Contents are compared and not times: the same fields written again are no change. References are compared relative to
+ * their database, so that a database restored elsewhere equals its original. `onCompared` is called for each document
+ * of `before` after its comparison.
  */
 export async function* diffSides(
   before: DiffSide,
@@ -86,7 +86,7 @@ function changesBetween(old: Uint8Array, young: Uint8Array, oldDatabase: string,
   return changes;
 }
 
-/** Between two databases it does not matter which of the two a reference names: a restore moves it from one to the other. */
+/** References into either of the two databases count as equal: a restore moves them from one to the other. */
 function relativeReferences(databases: readonly string[]): (reference: string) => string {
   return (reference) => {
     const own = databases.find((database) => reference.startsWith(`${database}/`));
@@ -110,7 +110,7 @@ function compareFields(
   }
 }
 
-/** Of no prototype: a field may be called `constructor`, which every other object has. */
+/** Without a prototype: a field may be named `constructor`, which every other object has. */
 const empty: JsonFields = Object.create(null);
 
 function isSame(

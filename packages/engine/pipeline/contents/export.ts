@@ -4,9 +4,9 @@ import type { Selection } from '../view/selection.ts';
 import type { View, ViewReadOptions } from '../view/view.ts';
 
 /**
- * The view as newline-delimited JSON, one document a line in the REST form `{name, fields, createTime, updateTime}`:
- * typed and lossless. Documents of a foreign file carry no times; theirs is the time the backup is of. Yields chunks of
- * many lines, sized like the batches they come from.
+ * The view as newline-delimited JSON, one document per line in the REST form `{name, fields, createTime, updateTime}`:
+ * typed and lossless. Documents of a foreign file have no times; they get the time of the backup. Yields chunks of many
+ * lines.
  */
 export async function* exportLines(
   view: View,
@@ -27,5 +27,5 @@ export async function* exportLines(
   }
 }
 
-/** Some milliseconds of work: between two chunks the caller may let others have the thread. */
+/** Some milliseconds of work: the caller may let others use the thread between two chunks. */
 const chunkCharacters = 64 * 1024;

@@ -5,20 +5,20 @@ import type { View } from '../view/view.ts';
 import type { BrowseOptions } from './browse.ts';
 
 export interface SearchOptions extends BrowseOptions {
-  /** Looked for in document ids and in string values at any depth, whatever the case. */
+  /** Searched in document ids and in string values at any depth, ignoring case. */
   readonly text: string;
-  /** How long to look; then the page ends, even where nothing was found. */
+  /** The time limit of a page; after it the page ends, even without results. */
   readonly budgetMs: number;
-  /** A page is cut short where its documents together exceed this. */
+  /** A page ends when its documents exceed this size. */
   readonly bytesMax?: number;
-  /** Resolves when the next batch may be looked at: those of a segment are all there at once. */
+  /** Resolves when the next batch may be searched: all batches of a segment are available at once. */
   readonly turn?: () => Promise<void>;
 }
 
 export interface SearchPage {
   readonly found: readonly { readonly path: string; readonly body: Uint8Array }[];
   readonly scanned: number;
-  /** The last document that was looked at; null when there are no more. */
+  /** The last document that was searched; null when there are no more. */
   readonly stoppedAt: string | null;
 }
 

@@ -32,8 +32,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Decrypts, hashes and counts every segment of a chain, and counts the view it comes to. Damage is collected, not
- * thrown: the result names every damaged segment. Other failures (storage away, wrong key) are thrown.
+ * Decrypts, hashes and counts every segment of a chain, and counts the documents of its view. Damage is collected and
+ * not thrown: the result names every damaged segment. Other errors (storage away, wrong key) are thrown.
  */
 export async function verifyChain(
   chain: readonly BackupReader[],
@@ -81,8 +81,8 @@ export async function verifyChain(
 }
 
 /**
- * Reads one backup as a store holds it, every byte of it, and throws at the first fault. What it builds on is not read:
- * whoever gives up another copy on the strength of this one proves the whole chain.
+ * Reads every byte of one backup in a store, and throws at the first fault. Its parents are not read: before another
+ * copy is removed, the whole chain must be proved.
  */
 export async function proveBackup(backup: BackupReader, options: Pick<VerifyOptions, 'signal'> = {}): Promise<void> {
   await verifyBackup(backup, async (descriptor) => {
@@ -91,7 +91,7 @@ export async function proveBackup(backup: BackupReader, options: Pick<VerifyOpti
   });
 }
 
-/** Reads what a selection may need of a chain, and throws at the first fault. */
+/** Reads all segments of a chain that a selection may need, and throws at the first fault. */
 export async function proveSelected(
   chain: readonly BackupReader[],
   selection: Selection,
@@ -119,7 +119,7 @@ async function verifyBackup(
   const start = async (descriptor: SegmentDescriptor) => {
     const checking: Promise<void> = check(descriptor).finally(() => running.delete(checking));
     running.add(checking);
-    // Whoever waits hears of the first that fails; the others fail for the same reason, and nobody waits for them.
+    // The first error is reported. The others have the same cause, and nobody waits for them.
     checking.catch(() => undefined);
     if (running.size >= readsAhead) await Promise.race(running);
   };
@@ -140,10 +140,10 @@ function assertTotals({ body, backupId }: BackupReader, segments: readonly Segme
   throw new EngineError('INTEGRITY_ERROR', `The segments of ${backupId} do not add up to what its manifest says.`);
 }
 
-/** The view has exactly as many documents as the manifest counted when it was made. */
+/** Checks that the view has exactly as many documents as the manifest says. */
 async function countView(chain: readonly BackupReader[], view: View, signal: AbortSignal | undefined): Promise<number> {
   const [only] = view.layers;
-  // Of one backup alone every segment has just been read, in order and without overlap: nothing hides behind another.
+  // A single backup needs no second pass: every segment was just read, in order and without overlap.
   const isAlone = view.layers.length === 1 && chain.length === 1 && only === chain[0];
   const documents = isAlone ? chain[0]!.body.counts.puts : await view.count(signal ? { signal } : {});
   const expected = view.body?.counts.documents ?? documents;

@@ -29,7 +29,7 @@ export interface OpenedLogSegment extends LogStretch {
 }
 
 export interface LogReadOptions extends CallOptions {
-  /** The segments to read, in the order of time, from a catalogue that knows them; absent: the store is listed. */
+  /** The segments to read, in order of time, when a catalogue knows them; absent: the store is listed. */
   readonly keys?: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export class LogReader {
   readonly context: SealContext;
   readonly #store: BlobStore;
 
-  /** For a caller that has the log's key already. */
+  /** For a caller that already has the log's key. */
   constructor(store: BlobStore, context: SealContext) {
     this.#store = store;
     this.context = context;
@@ -58,7 +58,7 @@ export class LogReader {
     return (await openLogManifest(store, logId, keys, options)).reader;
   }
 
-  /** What a catalogue keeps of every segment, by the beginning of its stretch. One that is damaged is as good as missing. */
+  /** Describes every segment for a catalogue, ordered by beginning. Damaged segments count as missing. */
   async *describe(options: LogReadOptions = {}): AsyncGenerator<LogSegment> {
     const keys = options.keys ?? this.#listed(null, options);
     for await (const segment of mapAhead(keys, readAheadMax, (key) => this.#describe(key, options)))
@@ -96,7 +96,7 @@ export class LogReader {
     }
   }
 
-  /** Where the log covers time. Reads every segment: the control plane keeps the same from what writers return. */
+  /** Where the log covers time. Reads every segment; the server keeps the same data in its catalogue. */
   async coverage(options: CallOptions = {}): Promise<LogCoverage> {
     const stretches: LogStretch[] = [];
     for await (const { coveredFrom, coveredThrough, marks, gap } of this.segments(null, null, options))
@@ -105,8 +105,8 @@ export class LogReader {
   }
 
   /**
-   * Changes with from < time ≤ through, later ones later. What a stretch in between tells of an older time was found late or
-   * repaired: a state made of the log before that did not know it.
+   * Changes with from < time ≤ through, in order. A stretch in this time may also hold older changes that were found
+   * late or repaired: states made from the log before did not have them.
    */
   async *changes(from: Instant, through: Instant, options: LogReadOptions = {}): AsyncGenerator<Iterable<ReadRecord>> {
     for await (const segment of this.segments(from, through, options)) yield this.#changesIn(segment, from, through);
@@ -139,7 +139,7 @@ export class LogReader {
     return versions.sort((left, right) => (left.time < right.time ? -1 : 1));
   }
 
-  /** Whether these are the bytes of an object of this log, whole: its manifest or a segment. */
+  /** Whether these bytes are an undamaged object of this log: its manifest or a segment. */
   async isWhole(key: string, bytes: Uint8Array): Promise<boolean> {
     const { ownerId, dataKey } = this.context;
     try {
@@ -167,7 +167,7 @@ export interface OpenedLogManifest {
   readonly envelope: Envelope;
 }
 
-/** A log that is known by its place alone. */
+/** Opens a log of which only the place is known. */
 export async function openLogManifest(
   store: BlobStore,
   logId: string,
@@ -185,14 +185,17 @@ export async function openLogManifest(
   return { reader: new LogReader(store, { ownerId: logId, dataKey, database: body.database }), body, envelope };
 }
 
-/** Their originals are removed one day by these ids: nothing else may be named by them. */
+/** The original logs are removed by these ids one day, so they must name nothing else. */
 function isJoined(joined: readonly JoinedTime[]): boolean {
   const isText = (value: unknown) => typeof value === 'string';
   const isWhole = (one: JoinedTime) => [one?.logId, one?.from, one?.through].every(isText) && isOwnerId(one.logId);
   return Array.isArray(joined) && joined.every(isWhole);
 }
 
-/** Listed by their beginning, they are told by their end: a repair lies inside the stretch that was being captured. */
+/**
+ * Segments are listed by their beginning but yielded by their end: a repair lies inside the stretch that was being
+ * captured.
+ */
 async function* inOrder(segments: AsyncIterable<OpenedLogSegment>): AsyncGenerator<OpenedLogSegment> {
   let held: OpenedLogSegment | undefined;
   for await (const segment of segments) {

@@ -6,7 +6,7 @@ import { type ReadRecord, readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { LogStretch } from './log-coverage.ts';
 
-/** What the control plane keeps of a log segment. Plain JSON. */
+/** What the server keeps about a log segment. Plain JSON. */
 export interface LogSegment extends LogStretch {
   readonly key: string;
   readonly sequence: number;
@@ -14,7 +14,10 @@ export interface LogSegment extends LogStretch {
   readonly deletes: number;
   /** Changes per collection id. */
   readonly collections: Readonly<Record<string, number>>;
-  /** Which documents it may tell of, each once: how the history of one is found without a walk of the log. */
+  /**
+   * Hashes of the documents that it may contain, each once: so the history of one document is found without reading the
+   * whole log.
+   */
   readonly pathHashes: readonly number[];
   readonly storedBytes: number;
   /** The last exact instant before the first of its deletions; null when it has none. */
@@ -23,7 +26,7 @@ export interface LogSegment extends LogStretch {
 
 export type SegmentContents = Pick<LogSegment, 'changes' | 'deletes' | 'collections' | 'pathHashes' | 'beforeDeletes'>;
 
-/** Records come in the order of commits; a segment has them by path, and by time where a path repeats. */
+/** Sorts records, which arrive in commit order, by path and then by time. */
 export function sortedByPath(batch: RecordBatch | null, database: string): Uint8Array {
   const records: ReadRecord[] = batch === null ? [] : [...readRecords(batch, database)];
   records.sort(
@@ -37,9 +40,9 @@ export function sortedByPath(batch: RecordBatch | null, database: string): Uint8
   return builder.isEmpty ? new Uint8Array(0) : builder.take().bytes;
 }
 
-/** What a segment tells of, by its records. */
+/** What a segment contains, from its records. */
 export function contentsOf(data: Uint8Array, database: string, stretch: LogStretch): SegmentContents {
-  // Not by an object: a collection may be called as what every object has.
+  // A Map and not an object: a collection may be named like a property that every object has.
   const collections = new Map<string, number>();
   const hashes = new Set<number>();
   let changes = 0;
@@ -65,13 +68,13 @@ export function contentsOf(data: Uint8Array, database: string, stretch: LogStret
   };
 }
 
-/** Inside a gap nothing is exact: then it is where the gap begins. */
+/** Inside a gap nothing is exact; then it is the beginning of the gap. */
 function lastExactBefore(instant: Instant, { coveredFrom, marks, gap }: LogStretch): Instant {
   if (gap !== null && !gap.isBrief && gap.from < instant) return gap.from;
   return marks.findLast((mark) => mark < instant) ?? coveredFrom;
 }
 
-/** 32 bits, signed: two documents share one so rarely that a needless read does no harm. */
+/** 32 bits, signed. Two documents rarely share a hash, and then one segment is read in vain. */
 export function pathHash(path: string): number {
   return crc32(path) | 0;
 }

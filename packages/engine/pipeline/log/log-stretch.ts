@@ -2,7 +2,7 @@ import { EngineError } from '../../ports/errors.ts';
 import { type Instant, instantFromParts, instantToParts } from '../../ports/instant.ts';
 import type { LogGap, LogStretch } from './log-coverage.ts';
 
-/** As it stands in a segment's annex: marks are microseconds after the beginning, each after the one before it. */
+/** The form in a segment's annex: each mark is the number of microseconds since the mark before it. */
 interface StretchAnnex {
   readonly coveredFrom: Instant;
   readonly coveredThrough: Instant;

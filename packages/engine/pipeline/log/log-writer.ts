@@ -23,7 +23,7 @@ export interface CreateLogOptions extends Omit<LogManifestBody, 'formatVersion'>
   readonly keys: KeyRing;
 }
 
-/** Begins a log: an object that says whose it is and holds its key. Returns what sealing its segments needs. */
+/** Begins a log with a manifest that names its owner and holds its key. Returns the context for sealing segments. */
 export async function createLog(options: CreateLogOptions): Promise<SealContext> {
   const { keys, logId, database } = options;
   const dataKey = newDataKey();
@@ -36,7 +36,7 @@ export interface LogManifestOptions extends Omit<CreateLogOptions, 'keys'> {
   readonly envelope: Envelope;
 }
 
-/** Writes a log's manifest, also again when its key was wrapped anew. */
+/** Writes a log's manifest, also again after its key was rewrapped. */
 export async function writeLogManifest(options: LogManifestOptions, put: PutOptions = {}): Promise<void> {
   const { store, logId, database, scope, createdAt, from, joined = [], dataKey, envelope } = options;
   const more = joined.length > 0 ? { joined } : {};
@@ -51,14 +51,16 @@ export interface LogWriterOptions {
   readonly codec: SegmentCodec;
   readonly context: SealContext;
   readonly nextSequence: number;
-  /** The end of the last segment, when it lies before what was covered: the next one tells of the quiet since. */
+  /** The time without changes since the last segment, which the next segment reports. */
   readonly quiet?: { readonly from: Instant; readonly through: Instant };
-  /** Asked for each segment: a capture goes on for longer than any lock that began with it. */
+  /** Called for each segment: a capture runs longer than any lock that was set at its start. */
   readonly put?: () => PutOptions;
   readonly signal?: AbortSignal;
 }
 
-/** Seals captured batches as log segments. Quiet stretches cost no object: they are told with the next change. */
+/**
+ * Seals captured batches as log segments. Time without changes needs no object: it is reported with the next change.
+ */
 export class LogWriter {
   readonly #options: LogWriterOptions;
   #sequence: number;
@@ -70,11 +72,11 @@ export class LogWriter {
     if (options.quiet) this.#quiet = { ...options.quiet, marks: [] };
   }
 
-  /** Null when the batch was quiet and nothing was written yet. */
+  /** Null when the batch had no changes and nothing was written. */
   async append(batch: ChangeBatch): Promise<LogSegment | null> {
     const quiet = this.#quiet?.through === batch.coveredFrom ? this.#quiet : undefined;
     const coveredFrom = quiet?.from ?? batch.coveredFrom;
-    // While nothing changes, the last exact instant speaks for all before it.
+    // While nothing changes, the last exact instant stands for all before it.
     const marks = [...(quiet?.marks ?? []), ...batch.marks];
     if (batch.records === null && batch.gap === undefined) {
       this.#quiet = { from: coveredFrom, through: batch.coveredThrough, marks: marks.slice(-1) };
@@ -93,7 +95,7 @@ export class LogWriter {
     return segment;
   }
 
-  /** Writes down that nothing happened up to now, so that the covered time moves on without a change. */
+  /** Writes that nothing changed up to now, so that the covered time advances without a change. */
   async flush(): Promise<LogSegment | null> {
     if (this.#quiet === undefined) return null;
     const { from, through, marks } = this.#quiet;
@@ -103,7 +105,7 @@ export class LogWriter {
     return segment;
   }
 
-  /** Seals what another log tells as a segment of this one. */
+  /** Seals a segment of another log as a segment of this one. */
   async copy({ data, coveredFrom, coveredThrough, marks, gap }: OpenedLogSegment): Promise<LogSegment> {
     return this.#write(data, { coveredFrom, coveredThrough, marks, gap });
   }

@@ -6,13 +6,13 @@ import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { View, ViewEntry } from '../view/view.ts';
 
-/** Differences that are repaired at once; more than these mean that a new base is needed. */
+/** The most differences that are repaired; with more, a new base is needed. */
 const differencesMax = 50_000;
 const repairBytesMax = 64 * 1024 * 1024;
 
 export interface ReconcileOptions {
   readonly source: DocumentSource;
-  /** What base and log say the database was at `at`. */
+  /** The state of the database at `at`, according to base and log. */
   readonly view: View;
   readonly at: Instant;
   readonly scope: Scope;
@@ -21,15 +21,18 @@ export interface ReconcileOptions {
 
 export interface Reconciliation {
   readonly documents: number;
-  /** Documents that the log has otherwise than the database. */
+  /** Documents that differ between log and database. */
   readonly differences: number;
-  /** What makes them equal, as of `at`; null when they are. */
+  /** The changes that make them equal, as of `at`; null when they are equal. */
   readonly repair: RecordBatch | null;
-  /** More differ than can be repaired in one piece. */
+  /** More documents differ than can be repaired. */
   readonly isTooMuch: boolean;
 }
 
-/** Names and update times of the database at one instant against those of base and log: equal proves the log. */
+/**
+ * Compares names and update times of the database at one instant with those of base and log. If they are equal, the log
+ * is proved.
+ */
 export async function reconcile(options: ReconcileOptions): Promise<Reconciliation> {
   const { source, view, at, scope, signal } = options;
   const call = signal ? { signal } : {};
@@ -63,7 +66,7 @@ async function* entriesOf(view: View, scope: Scope, call: { signal?: AbortSignal
   for await (const page of view.entries({ scope }, call)) yield* page;
 }
 
-/** The documents as they are at `at`; those that are gone come as deletes. Null when they are too large for one piece. */
+/** The documents at `at`, missing ones as deletes. Null when they are too large for one piece. */
 async function fetchRepair({ source, at, signal }: ReconcileOptions, paths: string[]): Promise<RecordBatch | null> {
   const builder = new RecordBatchBuilder();
   let bytes = 0;

@@ -14,14 +14,14 @@ export interface ViewAtOptions {
   readonly instant: Instant;
   readonly scratch: BlobStore;
   readonly codec: SegmentCodec;
-  /** When the caller knows it already, the log is not read twice. */
+  /** Given by a caller that knows it, so that the log is not read twice. */
   readonly coverage?: LogCoverage;
-  /** The log's segments that matter, when the caller has a catalogue of them. */
+  /** The segments that are needed, when the caller has a catalogue. */
   readonly segmentKeys?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
-/** The database at an instant: the chain, and on top of it what the log captured up to then. */
+/** The database at an instant: the chain with the captured changes up to then. */
 export async function viewAt({
   chain,
   log,

@@ -2,16 +2,16 @@ import type { Selection } from '../view/selection.ts';
 import type { View, ViewEntry } from '../view/view.ts';
 
 /**
- * Says of subcollections whether a view that was made of a file has documents of them: `users/{any}/orders` in its manifest are
- * the orders of some users, and those of all others are none of its business. Asked in the order of paths, beside a walk
- * over the view.
+ * Tells whether a view that was imported from a file holds documents of a subcollection. `users/{any}/orders` in its
+ * manifest means the orders of some users; nothing is known about the orders of the others. Must be asked in path
+ * order, beside a walk over the view.
  */
 export class HeldCollections {
   readonly #view: View;
   readonly #after: string | undefined;
-  /** Single documents are asked about, and the walk passes nothing that lies around them. */
+  /** The scope is single documents, so the walk does not pass what lies around them. */
   readonly #isPicked: boolean;
-  /** By depth the collection of the last document that the walk has passed. */
+  /** The collections of the last passed document, by depth. */
   readonly #passed: string[] = [];
   #asked: { collection: string; isHeld: boolean } | undefined;
 
@@ -25,13 +25,13 @@ export class HeldCollections {
     this.#passed[depthOf(path)] = collectionOf(path);
   }
 
-  /** Whether a document that is not in the view lies in a collection that is; `next` is where the walk stands, behind it. */
+  /** Whether a document that is not in the view is in a collection that is; `next` is the next entry of the walk. */
   async holds(path: string, next: ViewEntry | undefined, signal: AbortSignal | undefined): Promise<boolean> {
     const collection = collectionOf(path);
     if (!collection.includes('/') && !this.#isPicked) return true;
     if (this.#passed[depthOf(path)] === collection) return true;
     if (next !== undefined && collectionOf(next.path) === collection) return true;
-    // Everything in and below a collection stands together: without one of them around here there is none.
+    // Everything in and below a collection is contiguous: if no neighbour is in it, the view does not hold it.
     const isNear = [next?.path, this.#after].some((one) => one?.startsWith(`${collection}/`));
     if (!isNear && !this.#isPicked) return false;
     if (this.#asked?.collection !== collection)

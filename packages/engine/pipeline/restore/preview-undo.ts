@@ -15,12 +15,14 @@ export interface UndoPreview {
 
 export interface UndoPreviewOptions {
   readonly source: DocumentSource;
-  /** Takes back what somebody changed since, too. */
+  /** Also undoes documents that somebody changed since. */
   readonly isForced: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** What an undo would do to documents that a restore wrote or deleted, as they are now: by names and times alone. */
+/**
+ * What an undo would do to the current state of documents that a restore wrote or deleted, from names and times alone.
+ */
 export async function previewUndo(
   written: readonly WriteOutcome[],
   { source, isForced, signal }: UndoPreviewOptions,

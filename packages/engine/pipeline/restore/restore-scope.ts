@@ -4,19 +4,19 @@ import { documentsScope } from '../../ports/document-source.ts';
 import { EngineError } from '../../ports/errors.ts';
 import { scopeContains } from '../../ports/scope.ts';
 
-/** What somebody asks to be restored; what is absent means all that the backup has. */
+/** What the caller wants to restore; an absent field means everything in the backup. */
 export interface AskedScope {
   readonly collections?: readonly string[] | undefined;
   readonly documents?: readonly string[] | undefined;
   readonly includeSubcollections?: boolean | undefined;
-  /** Make the target equal to the backup: then nothing may be asked that the backup does not cover. */
+  /** Make the target equal to the backup. Then nothing may be requested that the backup does not cover. */
   readonly deleteExtra: boolean;
 }
 
 /**
- * The one scope of a restore, for its puts, its deletes, its preview and its safety backup: what was asked, within what the
- * backup covers. VALIDATION_ERROR where more is asked than the backup can answer for. What lies below named documents is
- * found by `withDescendants`.
+ * The scope of a restore, for its puts, deletes, preview and safety backup: what was requested, within what the backup
+ * covers. VALIDATION_ERROR when more is requested than the backup covers. Documents below named documents are found by
+ * `withDescendants`.
  */
 export function restoreScope(backup: Scope, asked: AskedScope): Scope {
   if (backup.documents !== undefined && asked.deleteExtra)
@@ -40,8 +40,8 @@ export function restoreScope(backup: Scope, asked: AskedScope): Scope {
 }
 
 /**
- * The same where extra documents are deleted and the backup was made of a file. A file does not say what it left out: made
- * equal is what it holds documents of, collection by collection, and nothing beside or below them.
+ * The same when extra documents are deleted and the backup was imported from a file. A file does not say what it left
+ * out. So only collections with documents in the file are made equal, one by one, and nothing beside or below them.
  */
 export function withinFile(
   scope: Scope,
@@ -66,7 +66,7 @@ export function withinFile(
   return { ...scope, collections: [...new Set(held)], includeSubcollections: false };
 }
 
-/** Of a collection that is held the part that is asked for; a `*` on either side is any document. */
+/** The part of a held collection that is requested; a `*` on either side is any document. */
 function sharedBy(held: string, asked: string, withBelow: boolean): string[] {
   const [path, wanted] = [held.split('/'), asked.split('/')];
   if (withBelow ? wanted.length > path.length : wanted.length !== path.length) return [];
@@ -82,12 +82,14 @@ function requireCovered(backup: Scope, collections: readonly string[]): void {
     throw wider('collections', `the backup does not cover ${outside}, so nothing may be deleted there`);
 }
 
-/** Whether a backup of this scope knows everything that the collection held. Names may be patterns on both sides. */
+/** Whether a backup of this scope contains everything of a collection. Both names may be patterns. */
 function coversCollection(backup: Scope, collection: string): boolean {
   return backup.documents === undefined && scopeContains(backup, `${collection}/x`);
 }
 
-/** Who names collections as well is not asking for documents elsewhere: one of the two is a slip, and nobody knows which. */
+/**
+ * Throws when a named document is outside the named collections: one of the two is a mistake, and nobody knows which.
+ */
 function requireNamed(documents: readonly string[], collections: readonly string[] | undefined): void {
   if (collections === undefined) return;
   const named = { collections, includeSubcollections: true, excludeCollections: [] };
@@ -97,7 +99,7 @@ function requireNamed(documents: readonly string[], collections: readonly string
   throw new EngineError('VALIDATION_ERROR', `documentIds: ${reason}.`, { details: { field: 'documentIds', reason } });
 }
 
-/** Whoever asks for both expects something to go, and nothing would. */
+/** With both options a caller expects deletions, and there would be none. */
 function nothingExtra(): EngineError {
   const reason = 'single documents are restored: nothing else is deleted';
   return new EngineError('VALIDATION_ERROR', `options.deleteExtra: ${reason}.`, {

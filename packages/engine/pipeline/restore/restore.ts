@@ -25,13 +25,15 @@ export interface RestoreOptions extends Omit<ApplyOptions, 'rewriteReferencesFro
   readonly target: DocumentTarget;
   /** What to restore; absent: everything. */
   readonly scope?: Scope;
-  /** Only this stretch of the order; absent: all of it. */
+  /** Only this range of paths; absent: all. */
   readonly range?: PathRange;
-  /** Continue behind this path, which an earlier attempt had settled. */
+  /** Continue after this path; everything before it was done by an earlier attempt. */
   readonly after?: string;
-  /** References into the backed-up database follow the documents into another one. */
+  /** References into the backed-up database are rewritten to the target database. */
   readonly rewriteReferences: boolean;
-  /** What the target held when the restore began, within the scope: then only these versions are written over. Needs a guard. */
+  /**
+   * The target's state when the restore began, within the scope. Only these versions are overwritten. Needs a guard.
+   */
   readonly before?: View;
 }
 
@@ -46,14 +48,16 @@ export async function restorePuts(options: RestoreOptions): Promise<ApplyResult>
 }
 
 export interface ExtraDeletesOptions extends RestoreOptions {
-  /** Where nothing was saved before: the target's own names. Only what was last changed before `began` is deleted. */
+  /**
+   * Used without a safety backup: the target's own names. Deletes only documents that were last changed before `began`.
+   */
   readonly live?: { readonly source: DocumentSource; readonly readTime: Instant; readonly began: Version };
 }
 
 /**
- * Deletes what the target held when the restore began and the view does not have. What somebody made or changed since is
- * not touched: every delete names the version it may delete. What somebody has deleted since is in no count: it is none of
- * the documents that a restore writes or leaves, and nothing is done to it.
+ * Deletes documents that the target held when the restore began and that the view does not have. Documents that
+ * somebody has made or changed since are not touched: every delete names the version it may delete. Documents that
+ * somebody has deleted since are not counted, because nothing is done to them.
  */
 export async function restoreDeletes(options: ExtraDeletesOptions): Promise<ApplyResult> {
   const { onProgress } = options;
@@ -82,7 +86,7 @@ async function applyTo(options: RestoreOptions, batches: AsyncIterable<RecordBat
   });
 }
 
-/** Says for each record which version of it the target held: both sides ascend by path. */
+/** Adds to each record the version that the target held. Both sides are in path order. */
 async function* withVersions(
   batches: AsyncIterable<RecordBatch>,
   database: string,
@@ -121,14 +125,14 @@ async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<Guard
   for await (const { entry, isExtra } of joinNames(view, selection, there, signal)) {
     if (!isExtra || entry === undefined) continue;
     const version = versionOf(entry);
-    // What was saved before may have come after the beginning too, where saving failed at first.
+    // The safety backup may be later than the beginning, if its first attempt failed.
     const isTheirs = began !== undefined && isLater(version, began);
     builder.add(
       recordKind.delete,
       entry.path,
       encodeDeletedDocument(`${view.database}/documents/${entry.path}`, updateTimeOf(entry)),
     );
-    // A version that is not there any more: the guard is shown what is, and counts it.
+    // An outdated version: the guard is shown the current one and counts it.
     expected.push(isTheirs ? began : version);
     if (builder.isFull) yield take();
   }
@@ -160,7 +164,7 @@ async function* namesOf(batches: AsyncIterable<RecordBatch>, database: string): 
 
 interface JoinedName {
   readonly inView: boolean;
-  /** Only in the target, and the view knows that it is not in the backup. */
+  /** It is only in the target, and the backup is known not to hold it. */
   readonly isExtra: boolean;
   /** The target's side; undefined when the document is only in the view. */
   readonly entry: ViewEntry | undefined;
@@ -216,7 +220,7 @@ export interface PreviewOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a restore would do, counted from names alone. Nothing is written. */
+/** What a restore would do, counted by names alone. Nothing is written. */
 export async function previewRestore(options: PreviewOptions): Promise<RestorePreview> {
   const { view, source, readTime, scope = wholeDatabase, signal } = options;
   const counts = { create: 0, replace: 0, merge: 0, skip: 0, delete: 0 };

@@ -9,18 +9,18 @@ import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { View } from '../view/view.ts';
 
 export interface UndoOptions {
-  /** The journal of the restore that is taken back. */
+  /** The journal of the restore that is undone. */
   journal(): AsyncIterable<JournalPage>;
   /** What the target held before that restore; absent when it could overwrite nothing. */
   before: View | undefined;
-  /** Names in deletes are those of this database. */
+  /** The database for the names in deletes. */
   database: string;
   signal?: AbortSignal;
-  /** Only these documents; absent: all that the journal tells of. */
+  /** Only these documents; absent: all in the journal. */
   only?: ReadonlySet<string> | undefined;
 }
 
-/** What an undo cannot find again. */
+/** A version that the undo needs and cannot find. */
 export class LostVersion extends Error {
   readonly path: string;
 
@@ -31,8 +31,8 @@ export class LostVersion extends Error {
 }
 
 /**
- * What takes a restore back, in the order of its journal: documents it created are deleted, those it replaced or deleted
- * are put as they were. Each only over the very version that the restore left.
+ * The records that undo a restore, in the order of its journal: created documents are deleted; replaced and deleted
+ * ones are put back. Each applies only to the version that the restore left.
  */
 export async function* undoRecords(options: UndoOptions): AsyncGenerator<GuardedBatch> {
   const saved = new SavedVersions(options);
@@ -48,8 +48,8 @@ export async function* undoRecords(options: UndoOptions): AsyncGenerator<Guarded
 const savedBytesMax = 32 * 1024 * 1024;
 
 /**
- * What a restore saved before it wrote over it. The page that tells of the write comes soon after; what nobody has asked for
- * until there is too much of it is read from the journal again.
+ * Versions that a restore saved before it overwrote them. The journal page about the write follows soon after. Saved
+ * versions that are not needed soon are dropped when there are too many, and read from the journal again.
  */
 class SavedVersions {
   readonly #journal: UndoOptions['journal'];
@@ -70,14 +70,17 @@ class SavedVersions {
     }
   }
 
-  /** With what the next ones will ask for, as far as there is room, so that the journal is not read again for each of them. */
+  /**
+   * Also loads the versions that are needed next, as far as there is room, so that the journal is not read again for
+   * each of them.
+   */
   async find({ path, replaced }: WriteOutcome, next: () => readonly WriteOutcome[]): Promise<Uint8Array | undefined> {
     const key = keyOf(path, replaced);
     if (!this.#kept.has(key) && this.#isAnyDropped) await this.#readAgain(next());
     return this.#kept.get(key);
   }
 
-  /** Of what does not fit, that which is asked for last is left out. */
+  /** Versions that are needed last are left out if there is no room. */
   async #readAgain(next: readonly WriteOutcome[]): Promise<void> {
     const placeOf = new Map(next.map(({ path, replaced }, place) => [keyOf(path, replaced), place]));
     for (const kept of this.#kept.keys()) this.#drop(kept);
@@ -131,7 +134,8 @@ async function* undoPage(
     } else {
       const bytes =
         known && isSame(known.version, replaced) ? known.bytes : await saved.find(outcome, () => outcomes.slice(place));
-      // Whatever that work deleted was saved before. Somebody had deleted this one already, and the answer was lost.
+      // Everything that the restore deleted was saved first. This document had been deleted by somebody else before,
+      // and that answer was lost.
       if (!bytes && outcome.kind === recordKind.delete) continue;
       if (!bytes) throw new LostVersion(path);
       builder.add(recordKind.put, path, bytes);

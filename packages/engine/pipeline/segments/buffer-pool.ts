@@ -1,8 +1,8 @@
 import { freeBytes } from '../../memory/free-bytes.ts';
 
 /**
- * A fixed number of equal buffers, handed out in turn. Whoever needs one waits until one is free: this is what bounds
- * the memory of a backup and carries backpressure from the store back to the source.
+ * A fixed number of equal buffers. Whoever needs one waits until one is free. This bounds the memory of a backup and
+ * carries backpressure from the store back to the source.
  */
 export class BufferPool {
   readonly bytesEach: number;
@@ -25,7 +25,7 @@ export class BufferPool {
     return await new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Gives the memory of those that nobody uses back at once. */
+  /** Frees the memory of unused buffers at once. */
   empty(): void {
     for (const buffer of this.#free.splice(0)) {
       freeBytes(new Uint8Array(buffer));

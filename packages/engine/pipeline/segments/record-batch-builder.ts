@@ -1,7 +1,7 @@
 import { type RecordBatch, type RecordKind, recordHeaderBytes, writeRecordHeader } from '../../ports/record.ts';
 
 const batchBytesTarget = 512 * 1024;
-/** Room to begin with: most batches of increments and logs are small, and memory that is not filled is paid for as well. */
+/** The first buffer size: most batches of increments and logs are small, and unused memory costs too. */
 const batchBytesAtFirst = 8 * 1024;
 
 /** Collects records into batches of a bounded size. */
@@ -29,7 +29,7 @@ export class RecordBatchBuilder {
     this.#noteNames(1, path, path);
   }
 
-  /** Records that are encoded already, `firstPath` and `lastPath` being theirs. */
+  /** Adds encoded records with their first and last path. */
   addEncoded(records: Uint8Array, count: number, firstPath: string, lastPath: string): void {
     this.#reserve(records.length);
     this.#bytes.set(records, this.#used);
@@ -37,7 +37,7 @@ export class RecordBatchBuilder {
     this.#noteNames(count, firstPath, lastPath);
   }
 
-  /** The batch so far; the builder begins a new one. */
+  /** Returns the batch so far and begins a new one. */
   take(): RecordBatch {
     const batch = {
       bytes: this.#bytes.subarray(0, this.#used),

@@ -14,14 +14,14 @@ import {
 const atOnceMax = 4;
 
 /**
- * Bounds how many segments are compressed, sealed or opened at the same time, over everything that shares the pool. The
- * work itself runs on the platform's threads; each piece needs a few times its size in memory, hence the bound.
+ * Limits how many segments are compressed, sealed or opened at the same time, for everything that shares the codec. The
+ * work runs on the platform's threads; each segment needs a few times its size in memory.
  */
 export class SegmentCodec {
   readonly #turns: Turns;
   readonly #sealTurns: Turns;
 
-  /** While somebody waits for an answer, sealing leaves a core to whoever works on that. */
+  /** While a user waits for an answer, sealing leaves a core free for that. */
   constructor({ isSomebodyWaiting = () => false }: { readonly isSomebodyWaiting?: () => boolean } = {}) {
     const atOnce = Math.min(atOnceMax, Math.max(2, availableParallelism()));
     this.#turns = new Turns(() => atOnce);
@@ -46,7 +46,7 @@ export class SegmentCodec {
   }
 }
 
-/** Lets so many at a time have their turn, in the order in which they came. */
+/** Lets a limited number run at a time, in the order in which they came. */
 class Turns {
   readonly #atOnce: () => number;
   readonly #waiting: (() => void)[] = [];

@@ -10,10 +10,10 @@ import type { SegmentCodec } from './segment-codec.ts';
 
 export const segmentBufferBytes = 8 * 1024 * 1024;
 export const fullSegmentBytes = 6 * 1024 * 1024;
-/** Small, because reading a chain holds one segment of every increment in memory. */
+/** Small, because reading a chain keeps one segment of every increment in memory. */
 export const incrementSegmentBytes = 1024 * 1024;
 
-/** Of buffers for segments of a length: one that is nearly full and a batch as long as one. */
+/** The buffer size for segments of this length: a nearly full segment and one batch of the same length. */
 export function bufferBytesFor(segmentBytes: number): number {
   return Math.min(segmentBufferBytes, 2 * segmentBytes);
 }
@@ -74,7 +74,7 @@ export class SegmentWriter {
     this.#releaseBuffer();
   }
 
-  /** Waits for what is under way and gives the buffers back; for when the source failed. */
+  /** Waits for work in progress and returns the buffers; for when the source failed. */
   async abandon(): Promise<void> {
     await this.#tail.catch(() => undefined);
     this.#releaseBuffer();
@@ -86,7 +86,7 @@ export class SegmentWriter {
     if (this.#used > 0 && this.#used + bytes.length > this.#bytes.length) await this.#seal();
     if (this.#buffer === undefined) {
       this.#buffer = await this.#options.buffers.acquire();
-      // A rare record is larger than a buffer: it gets memory of its own, and holds the buffer's place meanwhile.
+      // A rare record is larger than a buffer: it gets its own memory, and the buffer stays reserved meanwhile.
       const isTooLarge = bytes.length > this.#buffer.byteLength;
       this.#bytes = isTooLarge ? new Uint8Array(bytes.length) : new Uint8Array(this.#buffer);
       this.#summary = summaryOf(this.#options.content, this.#options.context.database);
@@ -159,7 +159,7 @@ export class SegmentWriter {
   }
 }
 
-/** Cuts encoded records into runs of at most `bytesMax`, except that one record is never cut. */
+/** Cuts encoded records into pieces of at most `bytesMax`; a single record is never cut. */
 function* splitRecords(bytes: Uint8Array, bytesMax: number): Generator<Uint8Array> {
   const location: RecordLocation = { kind: 1, start: 0, bodyStart: 0, end: 0 };
   let start = 0;

@@ -16,7 +16,10 @@ import { mayHold, type Selection } from './selection.ts';
 
 export interface OpenBackupOptions {
   readonly store: BlobStore;
-  /** Where further copies of the same objects lie: asked for what does not open, or cannot be had, in the first place. */
+  /**
+   * Stores with further copies of the same objects. They are asked when an object in the first store is missing or
+   * damaged.
+   */
   readonly otherStores?: readonly BlobStore[];
   readonly backupId: string;
   readonly keys: KeyRing;
@@ -24,13 +27,13 @@ export interface OpenBackupOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Root manifests of large backups hold shards only, so this is far above any of ours. */
+/** Root manifests of large backups hold only shards, so ours are far smaller than this. */
 const manifestBytesMax = 32 * 1024 * 1024;
 const shardsCachedMax = 4;
 
 /** One backup, opened: its manifest checked, its segments at hand. */
 export class BackupReader implements Layer {
-  /** Where its manifest was read; the rest is looked for there first. */
+  /** The store of its manifest; other objects are looked up there first. */
   readonly store: BlobStore;
   readonly body: ManifestBody;
   /** The manifest's identity, which an increment names as its parent. */
@@ -77,7 +80,7 @@ export class BackupReader implements Layer {
       throw damaged(backupId, 'contradicts its head');
     assertOrdered(backupId, body.segments);
     const context = { ownerId: backupId, dataKey, database: body.database };
-    // A place that is away is not asked again for every segment, each time with all its patience.
+    // A store that is away is not asked first for every segment, each time with all its retries.
     const stores = [from, ...[store, ...otherStores].filter((one) => one !== from)] as const;
     return new BackupReader(stores, codec, body, await object.bodySha256(), context, clear.envelope);
   }
@@ -122,7 +125,8 @@ export class BackupReader implements Layer {
       return await open(await this.#present(store.getRange(key, 0, length, options)));
     } catch (error) {
       if (!isEngineError(error, 'INTEGRITY_ERROR')) throw error;
-      // Stores have checksums of whole objects, not of pieces: only these tell damage on the way from damage at rest.
+      // Stores have checksums only of whole objects. Reading the whole object tells damage in transit from damage at
+      // rest.
       return await open(await this.#present(store.get(key, options)));
     }
   }
@@ -162,7 +166,7 @@ export class BackupReader implements Layer {
   }
 }
 
-/** Bytes damaged on their way are not damage at rest: what does not open is read a second time before it is believed. */
+/** Reads a second time what does not open, because bytes damaged in transit are not damage at rest. */
 async function onceMore<Result>(read: () => Promise<Result>): Promise<Result> {
   try {
     return await read();
@@ -172,7 +176,7 @@ async function onceMore<Result>(read: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** From the first store that can give it. What is wrong with the first one is told when none can. */
+/** Reads from the first store that can give it. When none can, throws the error of the first one. */
 async function fromAny<Result>(
   [first, ...others]: readonly BlobStore[],
   read: (store: BlobStore) => Promise<Result>,
@@ -194,7 +198,7 @@ async function fromAny<Result>(
   }
 }
 
-/** Ascending, disjoint, and numbered without a hole inside each range. */
+/** Throws unless the segments ascend, are disjoint, and are numbered without gaps in each range. */
 export function assertOrdered(backupId: string, segments: readonly SegmentDescriptor[]): void {
   for (const [index, { range, sequence, firstPath, lastPath }] of segments.entries()) {
     const previous = segments[index - 1];

@@ -4,7 +4,7 @@ import { throwIfCancelled } from '../../ports/errors.ts';
 import { nextTurn } from '../../time/turns.ts';
 import type { Selection } from './selection.ts';
 
-/** A sorted run of segments: a backup, or what a log comes to at an instant. */
+/** A sorted run of segments: a backup, or the changes of a log up to an instant. */
 export interface Layer {
   /** Descriptors, ascending, of the segments that may hold something selected. */
   descriptors(selection: Selection): AsyncIterable<SegmentDescriptor>;
@@ -16,7 +16,7 @@ export interface Layer {
   readIndex(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
-/** `data` is absent when only names were asked for. */
+/** `data` is absent when only names were requested. */
 export interface LoadedSegment {
   readonly descriptor: SegmentDescriptor;
   readonly entries: IndexEntries;
@@ -54,7 +54,7 @@ export async function loadSegment(
   const { data, index } = namesOnly
     ? { data: undefined, index: await layer.readIndex(descriptor, signal) }
     : await layer.read(descriptor, signal);
-  // Names of thousands of documents take some milliseconds.
+  // Decoding thousands of names takes some milliseconds.
   await nextTurn();
   return { descriptor, entries: decodeIndex(index, descriptor.records, descriptor.plainBytes), data };
 }

@@ -2,7 +2,7 @@ import { comparePaths } from '../../ports/path-order.ts';
 import { type Layer, type LoadedSegment, loadSegments } from './layer.ts';
 import { lowerBound, type Selection, selects, selectsEverything } from './selection.ts';
 
-/** Neighbouring entries [from, to) of one segment, all of them the newest of their paths and selected. */
+/** Neighbouring entries [from, to) of one segment that are selected and the newest of their paths. */
 export interface Run {
   readonly segment: LoadedSegment;
   readonly from: number;
@@ -11,10 +11,13 @@ export interface Run {
 
 export interface MergeOptions {
   readonly namesOnly: boolean;
-  /** Deletes are what a view hides and what an increment on top of it must know. */
+  /** A view hides deletes; an increment on top of it needs them. */
   readonly includeDeletes: boolean;
   readonly signal: AbortSignal | undefined;
-  /** Asked after each stretch, with its last path, also when nothing in it was selected. With false the merge ends there. */
+  /**
+   * Called after each stretch with its last path, even if nothing in it was selected. The merge ends when it returns
+   * false.
+   */
   readonly goesOn?: ((lastPath: string) => boolean) | undefined;
 }
 
@@ -25,8 +28,8 @@ interface Cursor {
 }
 
 /**
- * Merges layers, given oldest first, by path; the newest layer wins. Works on runs, not on records: where one layer has
- * no rival for a stretch, the stretch is handed on whole.
+ * Merges layers, given oldest first, by path; the newest layer wins. Works on runs and not on records: a stretch that
+ * only one layer has is passed on whole.
  */
 export async function* mergeLayers(
   layers: readonly Layer[],
@@ -68,7 +71,7 @@ async function advanceTo(cursor: Cursor, position: number): Promise<void> {
   }
 }
 
-/** The cursor at the smallest path; of several, the newest, which stands last. */
+/** The cursor at the smallest path. If there are several, the newest, which is the last one. */
 function newestOfFirst(cursors: readonly Cursor[]): Cursor | undefined {
   let best: Cursor | undefined;
   for (const cursor of cursors) {

@@ -2,10 +2,13 @@ import { EngineError, isEngineError } from '../../ports/errors.ts';
 import { BackupReader, type OpenBackupOptions } from './backup-reader.ts';
 import { View } from './view.ts';
 
-/** Reading a chain holds a segment of each of its backups in memory, so chains end; merge them or begin anew. */
+/**
+ * Reading a chain keeps a segment of each of its backups in memory, so its length is limited. Longer chains are merged,
+ * or a new one begins.
+ */
 export const chainLengthMax = 64;
 
-/** The chain that ends at a backup, oldest first; every parent is the very one its child was made on. */
+/** The chain that ends at a backup, oldest first. Every parent must be the exact backup on which its child was made. */
 export async function openChain(options: OpenBackupOptions): Promise<BackupReader[]> {
   const chain = [await BackupReader.open(options)];
   for (let parent = chain[0]!.body.parent; parent !== null; parent = chain[0]!.body.parent) {

@@ -24,17 +24,17 @@ export interface UnsortedRecord {
 
 export interface SortOptions {
   readonly database: string;
-  /** Room for what does not fit in memory. What lies there is sealed under a key that nobody keeps. */
+  /** For data that does not fit into memory. It is sealed with a key that is never stored. */
   readonly scratch: BlobStore;
   readonly codec: SegmentCodec;
   readonly runBytes?: number;
   readonly signal?: AbortSignal;
-  /** Told where one path is found to be given twice; those far from each other may not be found. */
+  /** Called when a path is found twice; repetitions that are far apart may not be found. */
   readonly onRepeated?: (path: string) => void;
 }
 
 const defaultRunBytes = 16 * 1024 * 1024;
-/** What a record takes in memory besides its path and its body, about. */
+/** Approximate memory of a record besides path and body. */
 const recordBytes = 100;
 const chunkBytesAtFirst = 64 * 1024;
 const chunkBytesMax = 1024 * 1024;
@@ -42,9 +42,9 @@ const chunkBytesMax = 1024 * 1024;
 const runsMax = 48;
 
 /**
- * Sorts records that come in any order into layers of a view, in bounded memory. They come in groups, because waiting for
- * each of them costs many times what it holds. Of several records of one path the last one given wins. Layers are returned
- * oldest first.
+ * Sorts records of any order into layers of a view, with bounded memory. They arrive in groups, because waiting for
+ * each of them costs far more than processing it. When a path occurs several times, the last record wins. Layers are
+ * returned oldest first.
  */
 export async function sortRecords(
   groups: AsyncIterable<Iterable<UnsortedRecord>>,
@@ -131,14 +131,14 @@ class Sorter {
 }
 
 /**
- * What waits to be sorted, many bodies in one piece of memory: an object and a memory of its own for each would take more
- * than most of them are long.
+ * Records to be sorted. Many bodies share one piece of memory: an object and a buffer for each would take more memory
+ * than most bodies.
  */
 class PendingRecords {
   readonly #paths: string[] = [];
   readonly #kinds: RecordKind[] = [];
   readonly #chunks: Uint8Array[] = [];
-  /** Of each record: which chunk its body lies in, from where, to where. */
+  /** For each record: the chunk of its body, and where it begins and ends. */
   readonly #places: number[] = [];
   #used = 0;
   #chunkBytes = chunkBytesAtFirst;
@@ -160,7 +160,7 @@ class PendingRecords {
     this.bytes += body.length + path.length + recordBytes;
   }
 
-  /** By their paths; of several of one path the last. */
+  /** Ordered by path; of several with the same path, the last. */
   *sorted(onRepeated: SortOptions['onRepeated']): Generator<RecordBatch> {
     const paths = this.#paths;
     const order = Uint32Array.from(paths.keys());
@@ -187,14 +187,14 @@ class PendingRecords {
   }
 }
 
-/** Who takes the batch has copied it when it asks for the next one. */
+/** The receiver has copied the batch when it asks for the next one. */
 function* passing(builder: RecordBatchBuilder): Generator<RecordBatch> {
   const batch = builder.take();
   yield batch;
   freeBytes(batch.bytes);
 }
 
-/** Puts and deletes of several layers as one ascending stream; of several of one path the newest. */
+/** Puts and deletes of several layers as one ascending stream; of several with the same path, the newest. */
 export async function* mergedBatches(
   runs: readonly Layer[],
   signal: AbortSignal | undefined,

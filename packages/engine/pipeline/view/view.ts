@@ -23,7 +23,9 @@ export function updateTimeOf(entry: ViewEntry): Instant {
 
 export interface ViewReadOptions {
   readonly signal?: AbortSignal;
-  /** Asked now and then with the path up to which everything was looked at; with false the reading ends there. */
+  /**
+   * Called from time to time with the path up to which everything was examined. The read ends when it returns false.
+   */
   readonly goesOn?: (lastPath: string) => boolean;
 }
 
@@ -87,7 +89,7 @@ export class View {
     }
   }
 
-  /** How many documents there are, from the names alone. */
+  /** How many documents there are, by names alone. */
   async count({ signal }: ViewReadOptions = {}): Promise<number> {
     let documents = 0;
     const runs = mergeLayers(this.layers, wholeView, { namesOnly: true, includeDeletes: false, signal });
@@ -95,7 +97,7 @@ export class View {
     return documents;
   }
 
-  /** Whether the newest layer that speaks of a document has it, and since when; undefined when none does. Reads names alone. */
+  /** The state of a document in the newest layer that contains it; undefined when no layer does. Reads only names. */
   async stateOf(
     path: string,
     { signal }: ViewReadOptions = {},
@@ -126,7 +128,7 @@ export class View {
     return undefined;
   }
 
-  /** The bytes of those of several documents that there are: a segment that holds many of them is read once. */
+  /** The bytes of those documents that exist. A segment that holds several of them is read once. */
   async getAll(paths: readonly string[], options: ViewReadOptions = {}): Promise<Map<string, Uint8Array>> {
     const found = new Map<string, Uint8Array>();
     for await (const batch of this.records({ scope: documentsScope(paths) }, options))
@@ -137,7 +139,10 @@ export class View {
 
 const pieceBytes = 1024 * 1024;
 
-/** A whole segment as batches that share its bytes: small enough for readers that look at every record, and no copy. */
+/**
+ * A whole segment as batches that share its memory: small enough for readers that examine every record, and without
+ * copying.
+ */
 function* piecesOf({ segment }: Run): Generator<RecordBatch> {
   const { offsets, paths, count } = segment.entries;
   let from = 0;
