@@ -1,20 +1,23 @@
 import type { SourceCallOptions } from './document-source.ts';
 
 /**
- * The user accounts beside a database. An account is kept as the JSON object the accounts API returned, so claims,
- * providers, factors and fields of tomorrow survive. Ascending by localId (UTF-8 bytes).
+ * The user accounts beside a database. An account is kept as the JSON object that the accounts API returned, so that
+ * claims, providers, factors and future fields survive. Ascending by localId (UTF-8 bytes).
  */
 export interface AuthUserSource {
   /** How the password hashes were made; without it they cannot be imported elsewhere. */
   hashConfiguration(options?: SourceCallOptions): Promise<AuthHashConfiguration>;
   users(options?: SourceCallOptions): AsyncIterable<AuthUserBatch>;
-  /** Ids of Identity Platform tenants, whose accounts are not among `users`; undefined for who may not ask. Absent: the source has none. */
+  /**
+   * Ids of Identity Platform tenants, whose accounts are not part of `users`; undefined when the credentials may not
+   * ask. The method is absent when the source has no tenants.
+   */
   tenantIds?(options?: SourceCallOptions): Promise<readonly string[] | undefined>;
 }
 
 export interface AuthUserTarget {
   importUsers(batches: AsyncIterable<AuthUserBatch>, options: AuthImportOptions): Promise<AuthImportResult>;
-  /** How many of them an import would write, as far as the accounts that are there tell it. Writes nothing. */
+  /** How many accounts an import would write, as far as the existing accounts show it. Writes nothing. */
   countImportable(batches: AsyncIterable<AuthUserBatch>, options: AuthImportRules): Promise<number>;
 }
 
@@ -44,34 +47,34 @@ export interface AuthImportRules extends SourceCallOptions {
 
 export interface AuthImportOptions extends AuthImportRules {
   /**
-   * So many at the beginning were settled by an earlier import; of them only these are tried again. What it asked and was not
-   * answered is asked once more: whoever of those accounts is there by now counts as written.
+   * The first accounts that an earlier import settled; of them only the named ones are tried again. A call whose answer
+   * was lost is asked again: accounts of it that exist by now count as written.
    */
   readonly settledBefore?: {
     readonly count: number;
     readonly again: ReadonlySet<string>;
     readonly unheard?: AuthImportCall | undefined;
   };
-  /** Awaited before each call to the accounts, and again when it was refused. */
+  /** Awaited before each call to the accounts API, and again when the call was refused. */
   readonly onCall?: (call: AuthImportCall) => Promise<void>;
-  /** Aborted: no further call is begun, what is under way is waited for. */
+  /** When aborted, no further call begins; calls in progress are waited for. */
   readonly stop?: AbortSignal;
   /** Awaited after each call to the accounts. */
   readonly onSettled?: (progress: AuthImportProgress) => Promise<void>;
 }
 
-/** So many accounts at most are written from this place on, in the order in which they are given. */
+/** A call that writes at most this many accounts, starting at this position in the given order. */
 export interface AuthImportCall {
   readonly at: number;
   readonly accounts: number;
 }
 
 export interface AuthImportProgress {
-  /** How many of all, in the order in which they are given, are settled. */
+  /** How many accounts, in the given order, are settled. */
   readonly settled: number;
-  /** How many were written by now. */
+  /** How many were written so far. */
   readonly imported: number;
-  /** Those of the last call, and which of them were refused. */
+  /** The accounts of the last call, and which of them were refused. */
   readonly tried: readonly string[];
   readonly refused: readonly string[];
 }

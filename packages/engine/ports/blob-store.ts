@@ -19,7 +19,10 @@ export interface BlobStore {
   /** Replaces silently unless options say otherwise. */
   put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo>;
 
-  /** The whole object, as bytes of the caller's own. STORAGE_NOT_FOUND when there is none; VALIDATION_ERROR when it is larger than bytesMax. */
+  /**
+   * The whole object, as bytes that belong to the caller. STORAGE_NOT_FOUND when it does not exist; VALIDATION_ERROR
+   * when it is larger than bytesMax.
+   */
   get(key: string, options?: GetOptions): Promise<Uint8Array>;
 
   /** Exactly `length` bytes from `offset`; INTEGRITY_ERROR when the object ends before. */
@@ -32,45 +35,48 @@ export interface BlobStore {
   list(prefix: string, options?: ListOptions): AsyncIterable<BlobInfo>;
 
   /**
-   * Removes; keys that do not exist are no error. Objects under lock stay: STORAGE_PERMISSION_DENIED naming them. Where
-   * the bucket keeps versions an object is only hidden, can be brought back, and the answer says so; `purge` removes its
+   * Removes objects; missing keys are no error. Locked objects stay: STORAGE_PERMISSION_DENIED names them. In a bucket
+   * that keeps versions, an object is only hidden and can be brought back, and the result says so; `purge` removes its
    * versions too.
    */
   delete(keys: readonly string[], options?: DeleteOptions): Promise<Removal>;
 
-  /** Prolongs the locks of objects that exist; one that lasts longer already stays as it is. Never shortens. */
+  /** Extends the locks of existing objects; a lock that lasts longer stays as it is. Never shortens. */
   extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void>;
 
   /**
-   * Whether a put with a lock is taken here, as the place itself says; nothing is written. Credentials that may not ask are
-   * STORAGE_PERMISSION_DENIED with the name of the permission they lack.
+   * Whether a put with a lock is possible, as the place itself says; nothing is written. Without the permission to ask:
+   * STORAGE_PERMISSION_DENIED with the name of the permission.
    */
   lockAbility(options?: CallOptions): Promise<LockAbility>;
 
-  /** Ends idle connections. Calls after it are programmer errors. */
+  /** Closes idle connections. Later calls are programmer errors. */
   close(): Promise<void>;
 }
 
-/** A store that can look behind what a bucket only hides, and remove it for good. */
+/** A store that can list what a bucket only hides, and remove it for good. */
 export interface VersionedBlobStore extends BlobStore {
   /**
-   * Objects below the prefix that have no current version, with everything that is left of them, ascending by key. One
-   * that is there to be read is never among them. Where no versions are kept there is nothing to list.
+   * Objects below the prefix that have no current version, with everything that is left of them, ascending by key.
+   * Visible objects are never included. Where no versions are kept, the list is empty.
    */
   listHidden(prefix: string, options?: ListOptions): AsyncIterable<HiddenObject>;
 
   /**
-   * Removes these versions for good. Whatever is under lock or hold stays, hidden as before, and is counted; an object
-   * that has come back since it was listed is left alone. Repeating it does no harm.
+   * Removes these versions for good. Versions under lock or hold stay hidden and are counted; an object that has come
+   * back since it was listed is left alone. Can be repeated without harm.
    */
   purgeHidden(objects: readonly HiddenObject[], options?: PurgeOptions): Promise<PurgeOutcome>;
 }
 
 export interface HiddenObject {
   readonly key: string;
-  /** Its former versions, by the ids that the store gave them. */
+  /** Its former versions, by their ids in the store. */
   readonly versions: readonly HiddenVersion[];
-  /** What hides them, where the store keeps such marks. They go last: without them the newest version would be back. */
+  /**
+   * The markers that hide them, if the store has such. They are removed last: without them the newest version would be
+   * visible again.
+   */
   readonly markers: readonly string[];
 }
 
@@ -80,12 +86,12 @@ export interface HiddenVersion {
 }
 
 export interface PurgeOptions extends CallOptions {
-  /** Says what would be removed and removes nothing. */
+  /** Returns what would be removed and removes nothing. */
   readonly dryRun?: boolean;
 }
 
 export interface PurgeOutcome {
-  /** Versions that are gone, or would be. */
+  /** Versions that were removed, or would be. */
   readonly removed: number;
   readonly bytes: number;
   /** Versions that stay because of a lock or a hold. */
@@ -105,9 +111,9 @@ export interface DeleteOptions extends CallOptions {
 }
 
 export interface Removal {
-  /** The bucket keeps versions: what was removed is hidden, not gone. */
+  /** The bucket keeps versions, so removed objects are only hidden. */
   readonly versionsKept: boolean;
-  /** Whether the bucket keeps versions at all, as far as the credentials may ask. Absent where there are no buckets. */
+  /** Whether the bucket keeps versions, if the credentials may ask. Absent where there are no buckets. */
   readonly bucketKeepsVersions?: boolean;
 }
 
@@ -120,7 +126,7 @@ export interface ObjectLock {
 export type LockAbility = { readonly canLock: true } | { readonly canLock: false; readonly reason: string };
 
 export interface GetOptions extends CallOptions {
-  /** Guards memory against objects that are not ours; 64 MiB when absent. */
+  /** Limits the memory for objects that are not ours; 64 MiB when absent. */
   readonly bytesMax?: number;
 }
 
@@ -136,9 +142,9 @@ export interface PutOptions extends CallOptions {
   readonly ifMatch?: string;
   /** Object lock: nobody can remove or replace the object before `retainUntil`. */
   readonly lock?: ObjectLock;
-  /** SHA-256 of the bytes in hexadecimal, from a caller that knows it; stores that need it do not work it out again. */
+  /** SHA-256 of the bytes in hexadecimal, if the caller knows it; stores that need it then do not compute it. */
   readonly sha256?: string;
-  /** The caller is done with the bytes: a store that knows when nobody reads them any more frees them then. */
+  /** The caller no longer needs the bytes, so a store may free them after its last read. */
   readonly isLastUse?: boolean;
 }
 
@@ -148,6 +154,6 @@ export interface BlobInfo {
   /** Changes whenever the bytes do; opaque. */
   readonly etag: string;
   readonly modifiedAt: Date;
-  /** Told by `head` where the place says it: nobody can remove or replace the object before. */
+  /** Set by `head` if the place tells it: nobody can remove or replace the object before this time. */
   readonly lockedUntil?: Date;
 }

@@ -18,30 +18,30 @@ export interface ChangeCapture {
 }
 
 export interface CaptureOptions extends SourceCallOptions {
-  /** Changes after this instant; the snapshot time of the base backup, or the end of the log. */
+  /** The instant after which changes are captured: the snapshot time of the base backup, or the end of the log. */
   readonly from: Instant;
   readonly scope: Scope;
-  /** What the last batch of an earlier capture said about its end, so that this one resumes where it stopped. */
+  /** The position from the last batch of an earlier capture, so that this one resumes there. */
   readonly position?: CapturePosition;
   /**
-   * Names of all documents at `at`, ascending, where `at` is always the end of the last batch that was handed over.
-   * Asked when deletions have to be found. Absent: they cannot be, and gaps carry `deletionsUnknown`.
+   * Names of all documents at `at`, ascending; `at` is always the end of the last batch that was handed over. Called
+   * when deletions have to be found. Absent: they cannot be found, and gaps carry `deletionsUnknown`.
    */
   readonly knownNames?: (at: Instant) => AsyncIterable<RecordBatch>;
-  /** Without a position: `from` is no mark, as in one. */
+  /** Used without a position: `from` is not a mark. */
   readonly isBetweenMarks?: boolean;
-  /** Ids of the collections that exist at `from`, when the caller knows them: saves looking for them. */
+  /** Ids of the collections that exist at `from`, if the caller knows them: then they need not be searched. */
   readonly knownCollectionIds?: readonly string[];
-  /** A batch is closed after this long even when small, so that the covered time moves on. */
+  /** A batch ends after this time even when it is small, so that the covered time advances. */
   readonly batchIntervalMs?: number;
   readonly batchBytesMax?: number;
   /** An interruption longer than this is a gap. */
   readonly exactWithinMs?: number;
-  /** Asks for the end: what was heard until then is handed over, and nothing more follows. */
+  /** Asks the capture to end: what was heard until then is handed over, and nothing more follows. */
   readonly ending?: AbortSignal;
   /** Documents that scans and repeated listening may read within an hour; then capture waits, and the gap grows. */
   readonly readsPerHourMax?: number;
-  /** What earlier captures of the database have read of that budget; and where it is told when more of it is. */
+  /** The reads that earlier captures of the database have spent of that budget. */
   readonly spentReads?: readonly SpentReads[];
   readonly onSpent?: (spent: SpentReads) => void;
 }
@@ -52,14 +52,17 @@ export interface SpentReads {
   readonly reads: number;
 }
 
-/** Plain JSON; belongs to the end of the batch it came with. */
+/** Plain JSON; it describes the end of the batch it came with. */
 export interface CapturePosition {
   readonly collectionIds: readonly string[];
-  /** The last instant at which it was proved that no document lies in another collection. */
+  /** The last instant at which it was proved that all documents are in these collections. */
   readonly provedThrough: Instant;
   /** Base64; null when only the instant is known. */
   readonly resumeToken: string | null;
-  /** The end is no mark: some of what happened before it is told behind it, and whoever goes on from here has to find that out. */
+  /**
+   * The end is not a mark: some earlier changes will be reported later, and a capture that resumes here has to find
+   * them.
+   */
   readonly isBetweenMarks?: true;
 }
 
@@ -81,8 +84,10 @@ export interface CaptureGap {
   readonly through: Instant;
   readonly reason: string;
   readonly deletionsUnknown?: true;
-  /** At both ends the database is the same: only what came and went in between is not known. */
+  /** The database is the same at both ends; only documents that appeared and vanished in between are unknown. */
   readonly isQuiet?: true;
-  /** No longer than is promised: every instant inside can be reached, but nothing leads on from what was read inside. */
+  /**
+   * Short enough: every instant inside can be reached, but changes cannot be applied to a backup that was read inside.
+   */
   readonly isBrief?: true;
 }

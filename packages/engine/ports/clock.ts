@@ -1,6 +1,6 @@
 import { type Instant, instantFromDate } from './instant.ts';
 
-/** The one place of the engine that asks what time it is; tests bring their own. */
+/** The only place in the engine that reads the time; tests bring their own clock. */
 export interface Clock {
   now(): Instant;
 }

@@ -1,8 +1,8 @@
 import { endOfVarint, readVarint } from './wire.ts';
 
 /**
- * Looks into a serialized google.firestore.v1.Document without decoding it: the top level is walked, fields are
- * skipped by their lengths. Document: name = 1, fields = 2 (map entries), create_time = 3, update_time = 4.
+ * Reads the outline of a serialized google.firestore.v1.Document without decoding it: walks the top level and skips
+ * fields by their lengths. Document: name = 1, fields = 2 (map entries), create_time = 3, update_time = 4.
  */
 export interface DocumentOutline {
   nameStart: number;
@@ -11,7 +11,7 @@ export interface DocumentOutline {
   createNanos: number;
   updateSeconds: number;
   updateNanos: number;
-  /** Whether the time of creation is wanted; most readers pass it over. */
+  /** Whether the creation time is needed; most readers skip it. */
   readonly withCreateTime: boolean;
 }
 
@@ -24,7 +24,7 @@ const fieldsTag = 0x12;
 
 const twoTo64 = 2 ** 64;
 
-/** Fills `outline` from bytes[start, end); false when they are no well-formed Document with a name. */
+/** Fills `outline` from bytes[start, end); false unless they are a well-formed Document with a name. */
 export function outlineDocument(bytes: Uint8Array, start: number, end: number, outline: DocumentOutline): boolean {
   outline.nameStart = 0;
   outline.nameEnd = 0;
@@ -34,7 +34,7 @@ export function outlineDocument(bytes: Uint8Array, start: number, end: number, o
   outline.updateNanos = 0;
   let position = start;
   while (position < end) {
-    // Most of a document is fields, and what is in them is of no interest here.
+    // Most of a document is fields, whose contents are not needed here.
     if (bytes[position] === fieldsTag) {
       const length = readVarint(bytes, position + 1);
       if (length < 0) return false;

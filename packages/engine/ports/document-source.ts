@@ -2,15 +2,15 @@ import type { Instant } from './instant.ts';
 import { comparePaths, type PathRange } from './path-order.ts';
 import type { RecordBatch } from './record.ts';
 
-/** Which documents are meant. Plain JSON: it travels in jobs and stands in manifests. */
+/** Which documents are meant. Plain JSON: it is part of jobs and manifests. */
 export interface Scope {
   // `all`, or collections by their paths: `users`, `users/ada/orders`, or `users/*/orders` for those of every user.
   readonly collections: 'all' | readonly string[];
-  /** Whether the documents below the documents of the collections belong to it. `all` without them is the root's. */
+  /** Whether documents below the collections' documents are included. `all` without them means the root collections. */
   readonly includeSubcollections: boolean;
   /** Collection paths left out, always with everything below them. */
   readonly excludeCollections: readonly string[];
-  /** Exactly these documents and nothing else, in the order of paths; the collections then say nothing. */
+  /** Exactly these documents, in path order; then the collections mean nothing. */
   readonly documents?: readonly string[];
 }
 
@@ -37,27 +37,27 @@ export interface DocumentSource {
   /** An instant that is readable now and, by the database's own clock, not in the future. */
   snapshotTime(options?: SnapshotOptions): Promise<Instant>;
 
-  /** How far back reads reach at present. */
+  /** The earliest time that can be read at present. */
   earliestReadTime(options?: SourceCallOptions): Promise<Instant>;
 
   /** Ids of the collections directly below a document path, or of the root collections for ''. */
   listCollectionIds(parentPath: string, options: ReadOptions): AsyncIterable<string>;
 
   /**
-   * Disjoint ranges, ascending, that together cover the scope: about `targetRanges` of similar size. `previousCuts` are
+   * Disjoint ascending ranges that together cover the scope: about `targetRanges` of similar size. `previousCuts` are
    * the range bounds of an earlier backup, the cheapest good guess. Plain JSON, for a worker on another machine.
    */
   planRanges(request: PlanRequest): Promise<PathRange[]>;
 
   scan(range: PathRange, options: ScanOptions): AsyncIterable<RecordBatch>;
 
-  /** The named documents in the order of paths: puts for those that exist, deletes (seen gone at readTime) for others. */
+  /** The named documents in path order: puts for existing documents, deletes (missing at readTime) for the others. */
   fetch(paths: readonly string[], options: ReadOptions): AsyncIterable<RecordBatch>;
 
   /** The source's own count of what scan would return: aggregation, not a scan. */
   count(range: PathRange, options: ScopedReadOptions): Promise<number>;
 
-  /** What this source has asked for so far, to show cost and to prove thrift. */
+  /** What this source has read so far, to show the cost. */
   readonly usage: SourceUsage;
 
   close(): Promise<void>;
@@ -69,8 +69,8 @@ export interface SourceCallOptions {
 
 export interface SnapshotOptions extends SourceCallOptions {
   /**
-   * For long work: an instant that stays readable as long as the database keeps its history. It may lie up to a minute
-   * back, so it is not for those who must see what has just been written.
+   * For long work: an instant that stays readable as long as the database keeps its history. It may be up to a minute
+   * ago, so it is not for callers that must see the newest writes.
    */
   readonly isLasting?: boolean;
 }
@@ -83,7 +83,7 @@ export interface ScopedReadOptions extends ReadOptions {
   readonly scope: Scope;
   /** Only what comes behind this path: how a range goes on after a checkpoint. */
   readonly after?: string;
-  /** Ids of collections known to be in use: a count that has to go by collection groups then misses none of them. */
+  /** Ids of collections known to be in use, so that a count by collection groups misses none of them. */
   readonly collectionIds?: readonly string[];
 }
 

@@ -26,31 +26,36 @@ export interface ApplyOptions {
   /** References that point into this database are rewritten to the target's; absent: references stay as they are. */
   readonly rewriteReferencesFrom?: string;
   readonly rampUp: boolean;
-  /** Where several write into one database: the ramp is theirs together. Asked again and again; absent: this one writes alone. */
+  /**
+   * For several writers of one database: they share the ramp-up. Called repeatedly; absent: this is the only writer.
+   */
   readonly pace?: () => WritePace;
   readonly signal?: AbortSignal;
-  /** Ends the work gently: no further record is sent, what is under way is waited for, and the result tells how far it came. */
+  /**
+   * Ends the work gently: no further record is sent, requests in progress are waited for, and the result says how far
+   * it came.
+   */
   readonly stop?: AbortSignal;
-  /** Hears what became of every record, and decides where another version is found than expected. */
+  /** Is told the outcome of every record, and decides when another version is found than expected. */
   readonly guard?: WriteGuard;
   /**
-   * Nothing is sent. A record that an earlier run wrote without having heard so is told as written, every other as
-   * skipped. Needs a guard, and expected versions where documents may be written over.
+   * Sends nothing. Records that an earlier run wrote without recording it are reported as written, all others as
+   * skipped. Needs a guard, and expected versions where documents may be overwritten.
    */
   readonly isInquiry?: boolean;
   /**
-   * Called after every acknowledged stretch with the last path below which everything is done, for checkpoints, and
-   * the counts so far. Awaited, so a slow checkpoint slows the apply instead of piling up.
+   * Called for checkpoints after every acknowledged stretch, with the path up to which everything is done and the
+   * counts so far. Awaited, so a slow checkpoint slows down the writing.
    */
   readonly onProgress?: (progress: ApplyProgress) => void | Promise<void>;
   /**
-   * Called when something behind the path that onProgress speaks of is acknowledged, or no longer is behind it. For showing
-   * alone: whoever goes on behind that path writes it again, and counts it again.
+   * Called when writes after the path of onProgress are acknowledged, or are included in it. Only for display: a run
+   * that continues after that path writes and counts them again.
    */
   readonly onAhead?: (ahead: WrittenAhead) => void;
 }
 
-/** What is in the database already, of stretches that are not settled without a hole. */
+/** Writes that are already in the database, in stretches that are not complete yet. */
 export interface WrittenAhead {
   readonly written: number;
   readonly deleted: number;
@@ -58,9 +63,9 @@ export interface WrittenAhead {
 }
 
 export interface WritePace {
-  /** How long ago the first of them began. */
+  /** How long ago the first writer began. */
   readonly elapsedMs: number;
-  /** This one's part of the rate, of all parts together at most 1. */
+  /** The share of the rate for this writer; all shares together are at most 1. */
   readonly share: number;
 }
 
@@ -88,35 +93,38 @@ export function isLater(left: Version, right: Version): boolean {
   return left.seconds > right.seconds || (left.seconds === right.seconds && left.nanos > right.nanos);
 }
 
-/** Records that may be written only over the versions given here, one for each: null where no document may exist. */
+/** Records that may overwrite only the given versions, one for each record: null where no document may exist. */
 export interface GuardedBatch extends RecordBatch {
   readonly expected: readonly (Version | null)[];
 }
 
 export interface WriteGuard {
   /**
-   * How many records at the beginning an earlier run may have written without having heard so. A document among them that
-   * has just the wanted content counts as written.
+   * How many of the first records an earlier run may have written without recording it. If such a document has exactly
+   * the wanted content, it counts as written.
    */
   readonly repeatedRecords: number;
-  /** When the work began, by the database's clock. A document that is older was not created by an earlier run. */
+  /** When the work began, by the database's clock. An older document was not created by an earlier run. */
   readonly began?: Version | undefined;
-  /** What stood there before the work began; undefined where nothing did, or nobody knows. Asked only for repeated merges. */
+  /**
+   * The document before the work began; undefined when there was none, or when nobody knows. Called only for repeated
+   * merges.
+   */
   former(path: string): Promise<Uint8Array | undefined>;
   /**
-   * The version that an earlier run saved before it wrote over it, null where it found the document deleted; undefined if
-   * neither. Asked only for what it wrote unheard.
+   * The version that an earlier run saved before it overwrote it, null if the document was deleted then; undefined if
+   * nothing was saved. Called only for writes that were not recorded.
    */
   savedVersion?(path: string): Promise<Version | null | undefined>;
-  /** Before every request, repeated ones too: throws when the work is another's by now. */
+  /** Called before every request, also repeated ones. Throws when another worker has taken over. */
   beforeSend?(): void | Promise<void>;
-  /** `replace` writes over exactly the version found; `conflict` and `skip` leave it and count it as such. */
+  /** `replace` overwrites exactly the version found; `conflict` and `skip` leave it and count it as such. */
   onMismatch(mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'>;
-  /** What became of the records, in their order; awaited before onProgress speaks of them. */
+  /** The outcomes of the records in order; awaited before onProgress includes them. */
   onSettled(outcomes: readonly WriteOutcome[]): void | Promise<void>;
   /**
-   * The work ends with an error, and nothing of it is under way any more. True when onSettled has told of all that was written;
-   * false when something may have been written that it did not tell of.
+   * The work has ended with an error, and no request is in progress. True when onSettled was told everything that was
+   * written; false when something may have been written that it was not told.
    */
   onBrokenOff?(isTold: boolean): void;
 }
@@ -132,9 +140,9 @@ export interface WriteOutcome {
   readonly path: string;
   readonly kind: RecordKind;
   readonly result: 'written' | 'skipped' | 'conflict' | 'failed';
-  /** The version that was written over, null where there was none, undefined where nobody asked. */
+  /** The version that was overwritten, null if there was none, undefined if nobody asked. */
   readonly replaced: Version | null | undefined;
-  /** The version that came of it; null after a delete, and where nothing was written. */
+  /** The resulting version; null after a delete, or if nothing was written. */
   readonly version: Version | null;
 }
 
@@ -152,7 +160,7 @@ export interface ApplyCounts {
 export interface ApplyProgress extends ApplyCounts {
   /** Every record up to and including this path has been settled (done, skipped, or failed for good). */
   readonly settledThrough: string;
-  /** How many records from the beginning are settled without a hole. */
+  /** How many records, counted from the beginning without a gap, are settled. */
   readonly settledRecords: number;
 }
 

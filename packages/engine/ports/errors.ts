@@ -1,6 +1,6 @@
 /**
- * The faults the data plane can tell apart. Everything else that is thrown is a programmer's error. Most codes are
- * those of the public error catalogue; the control plane says which of its codes comes nearest to the others.
+ * The errors that the engine distinguishes. Everything else that is thrown is a programmer error. Most codes are codes
+ * of the public error catalogue; the server maps the others to the nearest one.
  */
 export type EngineErrorCode =
   | 'SOURCE_AUTH_ERROR'
@@ -22,7 +22,7 @@ export type EngineErrorCode =
   | 'VALIDATION_ERROR'
   | 'CANCELLED';
 
-/** How a person mends each fault; the sentence travels with the error to wherever it is shown. */
+/** What a person can do about each error; the sentence is part of the error wherever it is shown. */
 const remedies: Record<EngineErrorCode, string> = {
   SOURCE_AUTH_ERROR: 'Reconnect the project, or grant its credentials read access to Firestore.',
   SOURCE_QUOTA_EXCEEDED: 'Wait for the quota to refill, or lower the read rate of the project.',
@@ -80,7 +80,7 @@ export function isEngineError(error: unknown, code?: EngineErrorCode): error is 
   return error instanceof EngineError && (code === undefined || error.code === code);
 }
 
-/** Turns an aborted signal into the one error that says so; call it between steps of long work. */
+/** Throws CANCELLED when the signal is aborted; call it between the steps of long work. */
 export function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.', { cause: signal.reason });
 }

@@ -14,7 +14,7 @@ export function instantToParts(instant: Instant): { seconds: number; nanos: numb
   return { seconds: Date.parse(`${instant.slice(0, 19)}Z`) / 1000, nanos: Number(instant.slice(20, 29)) };
 }
 
-/** The newest instant not behind this one that has no more than microseconds: all the API takes as a time to read at. */
+/** Rounds down to microseconds: the API takes no finer read time. */
 export function toMicroseconds(instant: Instant): Instant {
   return `${instant.slice(0, 26)}000Z`;
 }
@@ -27,7 +27,9 @@ export function toWholeMinute(instant: Instant): Instant {
   return `${instant.slice(0, 17)}00.000000000Z`;
 }
 
-/** Reads any RFC 3339 time, with an offset too; digits behind the ninth are left out. Undefined when it is none. */
+/**
+ * Reads any RFC 3339 time, also with an offset; digits after the ninth are dropped. Undefined when the text is no time.
+ */
 export function parseInstant(text: string): Instant | undefined {
   const parts = parseInstantParts(text);
   return parts === undefined ? undefined : instantFromParts(parts.seconds, parts.nanos);
@@ -44,7 +46,9 @@ export function parseInstantParts(text: string): { seconds: number; nanos: numbe
   return { seconds: milliseconds / 1000, nanos: Number(fraction.padEnd(9, '0')) };
 }
 
-/** What services write. Scans read millions of them, and Date.parse and groups of a pattern take three times as long. */
+/**
+ * The form that services write. Scans read millions of them, and Date.parse or pattern groups take three times as long.
+ */
 const utcPattern =
   /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
 const zero = 0x30;
@@ -58,7 +62,7 @@ function partsOfUtc(text: string): { seconds: number; nanos: number } {
   return { seconds: milliseconds / 1000, nanos };
 }
 
-/** Evenly chosen, the last one always among them. */
+/** Chooses instants evenly, always including the last one. */
 export function thinnedInstants(instants: readonly Instant[], most: number): readonly Instant[] {
   const step = Math.ceil(instants.length / most);
   return step <= 1 ? instants : instants.filter((_, index) => (instants.length - 1 - index) % step === 0);

@@ -46,7 +46,9 @@ function unitAt(path: string, index: number): number {
   return unit === 0x2f ? -1 : unit;
 }
 
-/** UTF-16 puts surrogates before U+E000..U+FFFF, UTF-8 puts them after: the one place where the two orders differ. */
+/**
+ * UTF-16 sorts surrogates before U+E000..U+FFFF, UTF-8 sorts them after: the only difference between the two orders.
+ */
 function compareUnits(left: number, right: number): number {
   const leftRank = left >= 0xd800 && left <= 0xdfff ? left + 0x10000 : left;
   const rightRank = right >= 0xd800 && right <= 0xdfff ? right + 0x10000 : right;

@@ -11,19 +11,19 @@ export type RecordKind = (typeof recordKind)[keyof typeof recordKind];
 
 export const recordHeaderBytes = 5;
 /**
- * Firestore allows 1 MiB per document by a formula of its own, in which an empty string is one byte and empty bytes are
- * none. Encoded, a legal document can be as large as one request, about 11 MiB.
+ * Firestore's limit of 1 MiB per document uses its own formula, in which an empty string counts one byte and empty
+ * bytes none. An encoded document can therefore be as large as a request, about 11 MiB.
  */
 export const recordBodyBytesMax = 12 * 1024 * 1024;
 
 /** Encoded records, ascending by path (see comparePaths) within a batch and from batch to batch of one stream. */
 export interface RecordBatch {
-  /** The receiver owns the bytes from the moment it gets the batch: a producer must not write to them again before `release`. */
+  /** The receiver owns the bytes once it has the batch: a producer must not write to them before `release`. */
   readonly bytes: Uint8Array;
   readonly count: number;
   readonly firstPath: string;
   readonly lastPath: string;
-  /** A receiver that has copied what it needs may give the bytes back to be filled anew. It need not. */
+  /** A receiver that has copied what it needs may return the bytes for reuse. It need not. */
   release?(): void;
 }
 

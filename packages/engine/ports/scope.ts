@@ -1,7 +1,7 @@
 import type { Scope } from './document-source.ts';
 
-// A collection may be named as a manifest prints it: `users/*/orders` is the orders of every user. Only a document's
-// place can be left open so.
+// A collection may be a pattern as in a manifest: `users/*/orders` means the orders of every user. Only document ids
+// can be `*`.
 export function isCollectionPattern(collection: string): boolean {
   return collection.split('/').some((segment, index) => index % 2 === 1 && segment === '*');
 }
@@ -11,7 +11,7 @@ export function hasPatterns({ collections, excludeCollections }: Scope): boolean
   return named.some(isCollectionPattern) || excludeCollections.some(isCollectionPattern);
 }
 
-/** The nearest collection without an open place that holds everything the pattern can mean. */
+/** The nearest collection above a pattern: it has no `*` and holds everything the pattern can match. */
 export function collectionAbovePattern(collection: string): string {
   const segments = collection.split('/');
   const open = segments.findIndex((segment, index) => index % 2 === 1 && segment === '*');
@@ -28,7 +28,10 @@ export function scopeContains(scope: Scope, path: string): boolean {
   });
 }
 
-/** Where the id of the collection's own document begins in a path in or below it; -1: the path lies elsewhere. */
+/**
+ * The position at which the id of the collection's own document begins in a path; -1 when the path is not in the
+ * collection.
+ */
 function idAt(collection: string, path: string): number {
   if (!collection.includes('*')) return path.startsWith(`${collection}/`) ? collection.length + 1 : -1;
   let position = 0;

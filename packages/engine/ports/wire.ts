@@ -1,6 +1,6 @@
-/** Protocol Buffers' wire format, as far as the hot paths need it: read a tag or length, skip a field, write one. */
+/** The part of the Protocol Buffers wire format that hot paths need: read a tag or length, skip a field, write one. */
 
-/** Where the varint read last ended. Module state keeps the hot loops free of allocations. */
+/** Where the last read varint ended. Module state keeps the hot loops free of allocations. */
 let after = 0;
 
 export function endOfVarint(): number {
@@ -84,7 +84,7 @@ export function varintBytes(value: number): number {
 export function writeVarint(target: Uint8Array, offset: number, value: number): number {
   let position = offset;
   let rest = value;
-  // Above 31 bits shifts would cut the number off.
+  // Shifts would truncate numbers above 31 bits.
   for (; rest >= 0x8000_0000; rest = Math.floor(rest / 128)) {
     target[position] = (rest % 128) | 0x80;
     position += 1;
