@@ -3,7 +3,7 @@ import { EngineError } from '../ports/errors.ts';
 const shownLength = 200;
 const plainName = /^[\p{L}\p{N}_-]+$/u;
 
-/** Where in a document a reader is, so that whoever is told of a refusal finds the value. */
+/** The position of a reader in a document, so that error messages name the value. */
 export class DocumentPlace {
   readonly path: string;
   readonly #steps: string[] = [];
@@ -12,7 +12,7 @@ export class DocumentPlace {
     this.path = path;
   }
 
-  /** Reads what lies in a field of the document, or of a map in it. */
+  /** Reads a field of the document, or of a map in it. */
   inField<T>(name: string, read: () => T): T {
     const shown = plainName.test(name) ? name : JSON.stringify(name);
     return this.#within(this.#steps.length === 0 ? shown : `.${shown}`, read);
@@ -22,7 +22,7 @@ export class DocumentPlace {
     return this.#within(`[${index}]`, read);
   }
 
-  /** What is wrong is said of the field, or of the document where there is none. */
+  /** The error names the field, or the document if there is none. */
   refused(reason: string): EngineError {
     const field = this.#steps.join('');
     const shown = field.length > shownLength ? `${field.slice(0, shownLength)}…` : field;
@@ -30,7 +30,7 @@ export class DocumentPlace {
     return new EngineError('VALIDATION_ERROR', `${this.path} is refused: ${subject} ${reason}.`);
   }
 
-  /** After a refusal nobody reads on, so nothing has to be put back. */
+  /** After an error nothing is read any more, so the position need not be restored. */
   #within<T>(step: string, read: () => T): T {
     this.#steps.push(step);
     const value = read();

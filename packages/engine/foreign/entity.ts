@@ -26,7 +26,7 @@ import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.t
  */
 const meaning = { when: 7, point: 9, blob: 14, byteString: 16, entity: 19, emptyList: 24, vector: 31 } as const;
 
-/** The document of an entity of a file, as it is imported into a database. Exports carry no times. */
+/** Turns an entity of a file into a document of the importing database. Exports have no document times. */
 export function entityRecord(bytes: Uint8Array, database: string, file: string): UnsortedRecord {
   const { entity, app, databaseId, path } = named(file, () => openEntity(bytes));
   const place = new DocumentPlace(path);
@@ -35,7 +35,7 @@ export function entityRecord(bytes: Uint8Array, database: string, file: string):
   return { kind: recordKind.put, path, body: encodeDocument({ name: `${database}/documents/${path}`, fields }) };
 }
 
-/** What is wrong within a record is told with the name of what is read. */
+/** Errors inside a record name what was being read. */
 function named<T>(name: string, read: () => T): T {
   try {
     return read();
@@ -175,7 +175,7 @@ function readString(inside: ProtobufReader, means: number, context: ReferenceCon
   return { mapValue: Object.keys(fields).length === 0 ? {} : { fields } };
 }
 
-/** A coordinate that is missing is no number, and refused as such. */
+/** A missing coordinate is not a number and is refused. */
 function readPoint(inside: ProtobufReader, { place }: ReferenceContext): JsonValue {
   let latitude = Number.NaN;
   let longitude = Number.NaN;
@@ -186,7 +186,7 @@ function readPoint(inside: ProtobufReader, { place }: ReferenceContext): JsonVal
   return geoPointValue(latitude, longitude, place);
 }
 
-/** One that names no database of its own app is one into the same. */
+/** A reference of the same app that names no database points into the same database. */
 function readReference(inside: ProtobufReader, { app: ownApp, database, place, ...own }: ReferenceContext): JsonValue {
   let app = '';
   let databaseId = '';

@@ -4,17 +4,17 @@ import { EngineError, isEngineError } from '../ports/errors.ts';
 import { readLogRecords } from './leveldb-log.ts';
 import { textOf, wireFields } from './wire-fields.ts';
 
-/** What an export says of one of its parts: the collections that were asked for, or all of them. */
+/** What an export says about one of its parts: the requested collections, or all of them. */
 export interface ExportPart {
   /** The file that names the part's output files. */
   readonly metadataKey: string;
-  /** Undefined where it does not say. */
+  /** Undefined when the export does not say. */
   readonly documents: number | undefined;
 }
 
 /**
- * The parts that an export's overall metadata names: a log of which a record is a message {part = 1 {path = 2,
- * documents = 3, bytes = 4}}. Some that other programs write name none.
+ * The parts named in an export's overall metadata: a log whose records are messages {part = 1 {path = 2, documents = 3,
+ * bytes = 4}}. Exports of some other programs name none.
  */
 export async function readParts(
   store: BlobStore,
@@ -44,7 +44,7 @@ function partsOf(record: Uint8Array, folder: string): ExportPart[] {
       if (field.number === 2) path = textOf(field.inside);
       else if (field.number === 3) documents = Number(field.varint);
     }
-    // Emulators on Windows write its separators.
+    // Emulators on Windows write backslashes.
     if (path !== '') parts.push({ metadataKey: `${folder}${path.replaceAll('\\', '/')}`, documents });
   }
   return parts;
@@ -64,7 +64,7 @@ export async function* readOutputNames(
   for await (const name of names) yield `${folder}${name}`;
 }
 
-/** Undefined where the file is no such message. */
+/** Undefined when the file is not such a message. */
 async function namesOfMessage(
   store: BlobStore,
   key: string,

@@ -12,15 +12,15 @@ import { readTypedFields } from './typed-json.ts';
 
 const wholeName = /^(projects\/[^/]+\/databases\/[^/]+)\/documents\/(.+)$/s;
 
-/** Whether a text is the whole name of a document, as every line has it. */
+/** Whether a text is the full name of a document, as on every line. */
 export function isWholeName(text: unknown): boolean {
   return typeof text === 'string' && wholeName.test(text);
 }
 
 /**
- * What `exportLines` wrote: one document a line, `{name, fields, createTime, updateTime}` with typed values. Every value
- * comes back as it was, the times too. All lines are of one database; they become documents of the one that is imported
- * into, and so do the references into it. Whatever is wrong is told with the number of its line.
+ * Reads what `exportLines` wrote: one document per line, `{name, fields, createTime, updateTime}` with typed values.
+ * Every value and time comes back unchanged. All lines are of one database; documents, and references into that
+ * database, are moved to the importing one. Errors name their line.
  */
 export function* readExportedLines(
   source: ByteSource,
@@ -66,7 +66,7 @@ function readLine(json: JsonReader, database: string): ReadLine {
   if (!origin) throw invalid('It has no name.');
   if (!held.has('fields')) throw invalid('It has no fields.');
   const { from, place } = origin;
-  // Other tools may have put the keys into another order; ours has the name first, and nothing is held.
+  // Other tools may reorder the keys. In our order the name comes first, and nothing has to be kept in memory.
   fields ??= readTypedFields(new ParsedJson(held.get('fields')), { ...origin, database });
   requireSize(fields, place);
   const times = { ...timeOf(held, 'createTime', place), ...timeOf(held, 'updateTime', place) };
@@ -93,7 +93,7 @@ function timeOf(held: ReadonlyMap<string, unknown>, key: string, place: Document
   return { [key]: place.inField(key, () => timestampOfText(held.get(key), place)) };
 }
 
-/** Refusals name the line, and the document where it is known. */
+/** Errors name the line, and the document if it is known. */
 function ofLine<T>(line: string, read: () => T): T {
   try {
     return read();

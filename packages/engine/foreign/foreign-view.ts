@@ -10,9 +10,9 @@ import { readInThread } from './reading-thread.ts';
 export type ForeignFormat = 'firestore-export' | 'json' | 'ndjson';
 
 const pieceBytes = 1024 * 1024;
-/** Several files are sorted at once, and nobody waits for them. */
+/** Small, because several files are sorted at once, and nobody waits for them. */
 const runBytes = 8 * 1024 * 1024;
-/** Version 1 read its file in one piece; it never wrote larger ones. */
+/** Version 1 read its file as a whole and never wrote larger ones. */
 const fileBytesMax = 1024 * 1024 * 1024;
 
 export interface ForeignViewOptions extends SortOptions {
@@ -20,11 +20,11 @@ export interface ForeignViewOptions extends SortOptions {
   /** The export's folder, or the file. */
   readonly path: string;
   readonly format: ForeignFormat;
-  /** What is strange about the file and may be right all the same. */
+  /** Called with what is unusual about the file but may be correct. */
   readonly onWarning?: (text: string) => void;
 }
 
-/** A foreign file as a view like any other. It is read to its end first: a broken one is an error, never half a view. */
+/** A foreign file as a view. The whole file is read first: a broken file is an error and never a partial view. */
 export async function openForeignView(options: ForeignViewOptions): Promise<View> {
   const { database, path, signal } = options;
   let given = 0;
@@ -51,7 +51,7 @@ export async function openForeignView(options: ForeignViewOptions): Promise<View
   throw repeated(path, document === undefined ? 'a document' : `the document ${document}`);
 }
 
-/** A log that ends too early looks as one that ends: only what the export says of itself tells that something is missing. */
+/** Compares with the number that the export names: a log that was cut off looks complete. */
 function requireExpected({ path, format, onWarning }: ForeignViewOptions, given: number, expected: number | undefined) {
   if (format !== 'firestore-export' || given === expected) return;
   if (expected === undefined) onWarning?.(`The export at ${path} does not say how many documents it holds.`);
@@ -71,7 +71,7 @@ async function* pathsOf(view: View, signal: AbortSignal | undefined): AsyncGener
   for await (const page of view.entries({}, signal ? { signal } : {})) for (const { path } of page) yield path;
 }
 
-/** The first path that two of the views hold; each gives its own in ascending order. */
+/** The first path that is in two of the views; each is in ascending order. */
 async function commonPath(views: readonly View[], signal: AbortSignal | undefined): Promise<string | undefined> {
   const walks = views.map((view) => pathsOf(view, signal));
   const heads = await Promise.all(walks.map(async (walk) => ({ walk, next: await walk.next() })));
@@ -87,7 +87,7 @@ async function commonPath(views: readonly View[], signal: AbortSignal | undefine
 
 interface ForeignRecords {
   readonly records: AsyncIterable<Iterable<UnsortedRecord>>;
-  /** How many there should be; undefined where nobody says. */
+  /** The expected number; undefined when nothing says it. */
   readonly expected: number | undefined;
 }
 

@@ -5,13 +5,13 @@ import { NumberText } from './number-text.ts';
 export type ByteSource = () => Uint8Array | undefined;
 
 const jsonLimits = {
-  /** Collections in documents in collections, and a document's own maps: Firestore allows far less. */
+  /** For nested collections and maps; Firestore allows far less. */
   depth: 300,
-  /** The longest double, written out to its last digit, is shorter; more digits only cost time. */
+  /** Longer than the longest double with all its digits; more digits only cost time. */
   numberLength: 1100,
-  /** A document is at most 1 MiB, and so is every text in it; a control character is written with six bytes. */
+  /** A document, and so every text in it, has at most 1 MiB; an escaped control character takes six bytes. */
   textBytes: 6 * 1024 * 1024,
-  /** Of what has to be held at once: a document and whatever cannot be told apart from it. */
+  /** For values that have to be kept in memory at once, such as a document. */
   heldNodes: 200_000,
   heldBytes: 32 * 1024 * 1024,
   nodes: 100_000_000,
@@ -33,22 +33,22 @@ const literals = new Map<number, [string, unknown]>([
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What JSON is walked by: as it is read, or after it was held. */
+/** A cursor over JSON that is being read or was parsed before. */
 export interface JsonCursor {
   readonly isObject: boolean;
   readonly isArray: boolean;
-  /** The keys of the object that begins here. Whoever walks them reads, enters or skips each value. */
+  /** The keys of the object at the cursor. The caller reads, enters or skips each value. */
   keys(): Iterable<string>;
   /** The same for the elements of an array. */
   elements(): Iterable<void>;
-  /** The value that begins here, whole. */
+  /** The whole value at the cursor. */
   value(): unknown;
   skip(): void;
 }
 
 /**
- * Reads JSON from its bytes as they come, so that a file of any size takes little memory. The caller walks it: objects
- * and arrays are entered and left, or taken as values, which may then not be large.
+ * Reads JSON from a stream of bytes, so that a file of any size takes little memory. The caller enters and leaves
+ * objects and arrays, or takes them as whole values, which must not be large.
  */
 export class JsonReader implements JsonCursor {
   readonly #source: ByteSource;
@@ -59,9 +59,9 @@ export class JsonReader implements JsonCursor {
   #nodes = 0;
   #passed = 0;
   #held: { nodes: number; from: number } | undefined;
-  /** Of the object being walked: what was held of its last key. */
+  /** For the current object: how many nodes its last key kept in memory. */
   #nodesOfKey = 0;
-  /** What is being read, as errors name it. */
+  /** The name of what is being read, for errors. */
   place = '';
 
   constructor(source: ByteSource, name: string) {
@@ -120,7 +120,7 @@ export class JsonReader implements JsonCursor {
     return this.#beginning() === undefined;
   }
 
-  /** Nothing may follow. */
+  /** Throws unless the input ends here. */
   finish(): void {
     if (!this.isAtEnd) throw this.#broken();
   }
@@ -167,7 +167,7 @@ export class JsonReader implements JsonCursor {
     return new NumberText(text);
   }
 
-  /** Pieces may end anywhere in it, within a character too. */
+  /** A text may be split anywhere between pieces, also inside a character. */
   #text(): string {
     this.#expect(quote);
     const parts: Uint8Array[] = [];
@@ -195,7 +195,7 @@ export class JsonReader implements JsonCursor {
     return isEscaped ? this.#unescape(text) : text;
   }
 
-  /** Letters of another encoding would all become the same sign. */
+  /** Text in another encoding is refused: its letters would all become the same replacement character. */
   #decode(bytes: Uint8Array): string {
     try {
       return utf8.decode(bytes);

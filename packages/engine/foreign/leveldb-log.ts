@@ -11,13 +11,13 @@ export const fragmentHeaderBytes = 7;
 export const fragmentType = { padding: 0, full: 1, first: 2, middle: 3, last: 4 } as const;
 
 const blocksPerRead = 64;
-/** Firestore's documents are at most 1 MiB; an entity of several times that is no document. */
+/** Documents have at most 1 MiB; an entity of several MiB is not a document. */
 const recordBytesMax = 4 * 1024 * 1024;
 
-/** More fragments make no record of ours: a record has one for every block it touches, and one more. */
+/** A record has one fragment for every block it touches, and one more. */
 const fragmentsPerRecordMax = recordBytesMax / logBlockBytes + 2;
 
-/** The blocks of a log that lies in a store, some at a time. */
+/** Yields the blocks of a log in a store, some at a time. */
 export async function* readLogPieces(
   store: BlobStore,
   key: string,
@@ -57,7 +57,7 @@ export class RecordAssembler {
       yield* this.#recordsOf(piece.subarray(at, at + logBlockBytes));
   }
 
-  /** A file that has bytes has records: one of nothing but padding was wiped. */
+  /** Throws for a file without records: one that only has padding was overwritten. */
   assertFinished(): void {
     if (this.#parts.length > 0 || this.#records === 0) throw this.#damaged();
   }

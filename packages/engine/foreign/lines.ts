@@ -1,11 +1,11 @@
 import { EngineError } from '../ports/errors.ts';
 import type { ByteSource } from './json-reader.ts';
 
-/** The largest document, all of it false, is some 23 MiB of typed JSON. */
+/** The largest document, full of `false` values, takes about 23 MiB as typed JSON. */
 const lineBytesMax = 32 * 1024 * 1024;
 const newline = 0x0a;
 
-/** The lines of a file as its bytes come, one after the other. Nothing of them is held. */
+/** The lines of a stream of bytes, one after another. No line is kept in memory. */
 export class Lines {
   readonly #source: ByteSource;
   readonly #key: string;
@@ -26,12 +26,12 @@ export class Lines {
     return `Line ${this.#number} of ${this.#key}`;
   }
 
-  /** Whether the line was read to its end, and that was the end of the file. */
+  /** Whether the line ended at the end of the file, without a line break. */
   get isCut(): boolean {
     return this.#isCut;
   }
 
-  /** Goes on to the next line; the one before must have been read. False where there is none. */
+  /** Advances to the next line; the previous one must have been read. False at the end. */
   begin(): boolean {
     if (!this.#hasMore()) return false;
     this.#number += 1;
@@ -40,7 +40,7 @@ export class Lines {
     return true;
   }
 
-  /** The bytes of the line that was begun, without its end. */
+  /** The bytes of the current line, without the line break. */
   readonly bytes: ByteSource = () => {
     if (this.#isRead) return undefined;
     if (!this.#hasMore()) {

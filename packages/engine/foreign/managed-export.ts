@@ -6,7 +6,7 @@ import { readLogPieces } from './leveldb-log.ts';
 
 export interface ExportLimits {
   readonly files: number;
-  /** Of the files that say what an export is made of; those of the largest exports have some MiB. */
+  /** The size limit of metadata files; those of the largest exports have some MiB. */
   readonly metadataBytes: number;
 }
 
@@ -17,7 +17,7 @@ const limitsDefault: ExportLimits = { files: 100_000, metadataBytes: 64 * 1024 *
 export interface ManagedExport {
   readonly folder: string;
   readonly outputs: readonly BlobInfo[];
-  /** How many documents it says that it holds; undefined where it does not. */
+  /** How many documents the export says it has; undefined when it does not. */
   readonly documents: number | undefined;
 }
 
@@ -28,8 +28,8 @@ interface Listed {
 }
 
 /**
- * Finds an export below a path: its folder, or its `.overall_export_metadata` file. An export that did not finish has no
- * such file and is refused; so is one that misses a file it names, or has one that it does not name.
+ * Finds an export at a path: its folder, or its `.overall_export_metadata` file. An unfinished export has no such file
+ * and is refused. So is an export with a missing or an extra file.
  */
 export async function findManagedExport(
   store: BlobStore,
@@ -74,7 +74,7 @@ async function listExport(store: BlobStore, path: string, options: CallOptions, 
   return listed;
 }
 
-/** The one that was named, or the only one. Of several nobody knows which was meant. */
+/** The named one, or the only one. With several, nobody knows which one was meant. */
 function theOverall(path: string, overall: readonly BlobInfo[]): BlobInfo {
   const named = path.endsWith(overallSuffix) ? overall.filter(({ key }) => key === path) : overall;
   const [only, other] = named;
@@ -110,7 +110,7 @@ function documentsOf(parts: readonly ExportPart[]): number | undefined {
   return parts.reduce((sum, { documents }) => sum + documents!, 0);
 }
 
-/** Each of them must be there, and no other: it would be of another export. */
+/** Throws unless exactly the named files are there: another file would belong to another export. */
 function assertSame(named: ReadonlySet<string>, outputs: readonly BlobInfo[]): void {
   assertPresent(named, outputs);
   const other = outputs.find(({ key }) => !named.has(key));
@@ -125,7 +125,7 @@ function assertPresent(named: ReadonlySet<string>, files: readonly BlobInfo[]): 
     throw new EngineError('INTEGRITY_ERROR', `The export misses ${missing.slice(0, 5).join(', ')}.`);
 }
 
-/** Where nobody says which there are, they are numbered from 0 on in each folder. */
+/** When nothing names the files, they must be numbered from 0 in each folder. */
 function assertNumbered(outputs: readonly BlobInfo[]): void {
   const present = new Set(outputs.map(({ key }) => key));
   for (const { key } of outputs) {
@@ -143,7 +143,7 @@ export interface LogPiece {
   readonly isLast: boolean;
 }
 
-/** The files of the export, some blocks at a time: what they hold is put together on another thread. */
+/** Yields the files of the export, some blocks at a time; another thread assembles the records. */
 export async function* readExportPieces(
   store: BlobStore,
   { outputs }: ManagedExport,

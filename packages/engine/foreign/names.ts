@@ -9,7 +9,7 @@ const numericId = /^__id-?\d{1,19}__$/;
 const reservedName = /^__.*__$/s;
 const shownLength = 60;
 
-/** The path of what has this id below a path. An id that Firestore cannot hold is refused: it would lead elsewhere. */
+/** The path of a child with this id. An id that Firestore cannot store is refused: it would lead elsewhere. */
 export function pathTo(parent: string, id: string): string {
   const fault = nameFault(id);
   if (fault !== undefined)
@@ -32,7 +32,7 @@ function segmentsOf(path: string): number {
   return segments;
 }
 
-/** What is wrong with the id of a document or collection. */
+/** What is wrong with the id of a document or collection; undefined if nothing is. */
 export function nameFault(id: string): string | undefined {
   if (id === '') return 'is empty';
   if (id.includes('/')) return 'holds a slash';
@@ -42,12 +42,12 @@ export function nameFault(id: string): string | undefined {
   return undefined;
 }
 
-/** Ids that an older database gave out by number. */
+/** Numeric ids of older databases. */
 export function isNumericId(id: string): boolean {
   return numericId.test(id);
 }
 
-/** The same for the field of a document or map at which a reader is. */
+/** Throws for a bad name of a field of a document or map. */
 export function requireFieldName(name: string, place: DocumentPlace): void {
   if (name === '') throw place.refused('has an empty name, which Firestore cannot hold');
   if (reservedName.test(name)) throw place.refused('has a name that is reserved by Firestore');

@@ -1,4 +1,4 @@
-/** A number as it stood in the text, so that none is rounded unseen. */
+/** A number as text, so that none is rounded without notice. */
 export class NumberText {
   readonly text: string;
 
@@ -12,8 +12,8 @@ export class NumberText {
   }
 
   /**
-   * The double that the text was written from, or undefined where it says more than a double holds. Writers give a double
-   * in as many digits as they like; what they write is the double itself, rounded to these digits.
+   * The double from which the text was written; undefined when the text is more precise than a double. Writers print a
+   * double with any number of digits: the double, rounded to them.
    */
   get double(): number | undefined {
     const double = Number(this.text);
@@ -25,7 +25,7 @@ export class NumberText {
   }
 }
 
-/** So many digits stand for one double each wherever doubles are dense. */
+/** Up to this many digits identify a double, where doubles are dense. */
 const safeDigits = 15;
 const safeExponent = 270;
 
@@ -43,13 +43,13 @@ function decimalOf(text: string): Decimal {
   return { digits, exponent: Number(power) - fraction.length + written.length - digits.length };
 }
 
-/** Whether the digits are the double, or what is left of it when it is rounded to them. */
+/** Whether the digits are the double, possibly rounded. */
 function isRoundedTo(double: number, { digits, exponent }: Decimal): boolean {
   if (digits.length <= safeDigits && Math.abs(exponent) <= safeExponent) return true;
   let whole = Math.abs(double);
   let halvings = 0n;
   for (; !Number.isInteger(whole); halvings++) whole *= 2;
-  // Everything is multiplied until it is whole; the unit is that of the last digit.
+  // All values are multiplied to become integers; the unit is that of the last digit.
   const unit = 10n ** BigInt(Math.max(exponent, 0)) * 2n ** halvings;
   const difference = BigInt(digits) * unit - BigInt(whole) * 10n ** BigInt(Math.max(-exponent, 0));
   return 2n * (difference < 0n ? -difference : difference) <= unit;

@@ -5,7 +5,7 @@ import { NumberText } from './number-text.ts';
 import { isPlainObject, type PlainObject } from './parsed-json.ts';
 import { bytesOfText, depthMax, geoPointValue, referenceValue, timestampOfText, timestampValue } from './storable.ts';
 
-/** Plain JSON as typed fields; the tags that exporters used for what JSON cannot say are understood. */
+/** Converts plain JSON to typed fields. Understands the tags that exporters use for values that JSON does not have. */
 export function typedFields(object: PlainObject, place: DocumentPlace, database: string, depth = 0): JsonFields {
   const fields = Object.create(null) as Record<string, JsonValue>;
   for (const name of Object.keys(object))
@@ -16,7 +16,7 @@ export function typedFields(object: PlainObject, place: DocumentPlace, database:
   return fields;
 }
 
-/** `depth` is how many maps and arrays the value lies in. */
+/** `depth` counts the maps and arrays around the value. */
 function typedValue(value: unknown, place: DocumentPlace, database: string, depth: number): JsonValue {
   if (value === null) return { nullValue: null };
   if (typeof value === 'boolean') return { booleanValue: value };
@@ -58,7 +58,7 @@ function tagged(object: PlainObject, place: DocumentPlace, database: string): Js
   return stringified(object, place, database);
 }
 
-/** What `JSON.stringify` makes of the references, bytes and embeddings that Google's client gives. */
+/** References, bytes and vectors of Google's client, as `JSON.stringify` writes them. */
 function stringified(object: PlainObject, place: DocumentPlace, database: string): JsonValue | undefined {
   const { _firestore: owner, _path: path, _converter: _, ...others } = object;
   const isReference = isPlainObject(owner) && isPlainObject(path) && Object.keys(others).length === 0;
@@ -115,7 +115,7 @@ function geoPoint(value: unknown, place: DocumentPlace): JsonValue {
   return geoPointValue(latitude, longitude, place);
 }
 
-/** A whole name of a document, or its path in the database that is being imported. */
+/** The full name of a document, or its path in the importing database. */
 function reference(value: unknown, place: DocumentPlace, database: string): JsonValue {
   if (typeof value !== 'string') throw place.refused('is a reference that is not a text');
   const [, owner, path] = /^(projects\/[^/]+\/databases\/[^/]+)\/documents\/(.*)$/s.exec(value) ?? [];
@@ -126,7 +126,10 @@ function hasOnly(object: PlainObject, first: string, second: string): boolean {
   return first in object && second in object && Object.keys(object).length === 2;
 }
 
-/** Two numbers under these names and nothing else; undefined stands for one that is none or would be rounded. */
+/**
+ * The numbers under these two names, if there is nothing else; undefined for a value that is no number or would be
+ * rounded.
+ */
 function pair(value: unknown, first: string, second: string): (number | undefined)[] | undefined {
   if (!isPlainObject(value) || !hasOnly(value, first, second)) return undefined;
   return [value[first], value[second]].map((one) => (one instanceof NumberText ? one.double : undefined));

@@ -8,22 +8,22 @@ import type { LogPiece } from './managed-export.ts';
 /** What a thread is started with. */
 export interface ReadingTask {
   readonly format: 'firestore-export' | 'json' | 'ndjson';
-  /** The file, as errors name it. */
+  /** The name of the file in errors. */
   readonly key: string;
   readonly database: string;
 }
 
-/** What it reads from and waits on. */
+/** What the thread reads from and waits for. */
 export interface ReadingSource {
   readonly port: MessagePort;
-  /** Raised and woken whenever something was put into the port. */
+  /** Incremented and notified whenever a message was sent to the port. */
   readonly turn: Int32Array;
 }
 
 /** A piece of the file, or of one of the files, or the end. */
 export type Piece = Uint8Array | LogPiece | null;
 
-/** Many small bodies as one: each on its own would take many times its length. */
+/** Many small bodies in one buffer: each in its own would take many times its length. */
 export interface PackedRecords {
   readonly bytes: Uint8Array;
   readonly paths: readonly string[];
@@ -43,22 +43,22 @@ export type ReadingMessage =
     }
   | { readonly type: 'done'; readonly heapBytes: number };
 
-/** A file that takes more than this is not read; everything else of the process goes on. */
+/** A file that needs more memory than this is refused; everything else in the process goes on. */
 const resourceLimits = { maxOldGenerationSizeMb: 40, maxYoungGenerationSizeMb: 4, stackSizeMb: 4 };
 
 /**
- * Each may take a core and what the limits give it. A process imports three files at once, no more than two of them for one
- * organization: with a thread for each nobody waits for files of others that come drop by drop.
+ * Each thread may use a core and its memory limit. A process imports three files at once, at most two of one
+ * organization. So with three threads nobody waits for slow files of others.
  */
 const threadsAtOnce = 3;
 const idleMs = 5000;
-/** A thread that a file made grow is not kept: its memory would be missing elsewhere while it waits. */
+/** A thread whose memory grew beyond this is not kept for the next file. */
 const keptHeapBytesMax = 32 * 1024 * 1024;
 
 /**
- * Reads foreign content on a thread of its own, piece by piece: whatever a file is made of, nobody else waits for it, and
- * the thread's memory is bounded. The thread asks for the next piece when what it read from the last one was taken. A group
- * of records is good until the next one is asked for.
+ * Reads foreign content on a separate thread, piece by piece, with bounded memory: whatever a file holds, nobody else
+ * waits for it. The thread requests the next piece when the results of the last one were taken. A group of records is
+ * valid until the next one is requested.
  */
 export async function* readInThread(
   task: ReadingTask,
@@ -132,7 +132,7 @@ class ReadingThread {
   }
 }
 
-/** Few threads for all imports of the process; those that are free wait a while for the next file. */
+/** A few threads for all imports of the process; idle ones wait a while for the next file. */
 class Threads {
   #busy = 0;
   readonly #free: ReadingThread[] = [];
@@ -154,7 +154,7 @@ class Threads {
     return thread;
   }
 
-  /** One that was left in the middle of a file, or died, is of no use any more. */
+  /** A thread that stopped inside a file, or died, is not reused. */
   async giveBack(thread: ReadingThread, isFree: boolean): Promise<void> {
     if (isFree) {
       this.#free.push(thread);
@@ -171,7 +171,7 @@ class Threads {
 
 const threads = new Threads();
 
-/** Messages of a thread one after another. The end of the thread is an error whoever waits is told. */
+/** The messages of a thread, one after another. When the thread ends, the waiting reader gets an error. */
 class Inbox {
   readonly #messages: ReadingMessage[] = [];
   readonly #thread: Worker;
@@ -211,7 +211,7 @@ class Inbox {
 
   close(): void {
     for (const [event, listener] of Object.entries(this.#listeners)) this.#thread.off(event, listener);
-    // Whatever becomes of it now concerns nobody, and must not end the process.
+    // Later errors of the thread concern nobody and must not end the process.
     if (this.#thread.listenerCount('error') === 0) this.#thread.on('error', () => {});
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }

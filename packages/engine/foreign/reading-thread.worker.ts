@@ -10,7 +10,7 @@ import type { LogPiece } from './managed-export.ts';
 import type { Piece, ReadingMessage, ReadingSource, ReadingTask } from './reading-thread.ts';
 import { readVersion1Json } from './version1-json.ts';
 
-/** The thread of `readInThread`: one file after another. It may block: nobody else is on it. */
+/** The thread of `readInThread`: reads one file after another. It may block, because nothing else runs on it. */
 const { port, turn } = workerData as ReadingSource;
 const batchBytes = 1024 * 1024;
 lowerThreadPriority();
@@ -55,7 +55,7 @@ function forget(): void {
   pathBytes = 0;
 }
 
-/** What was given next, however long that takes. */
+/** Waits for the next message, however long that takes. */
 function receive(): unknown {
   for (;;) {
     const seen = Atomics.load(turn, 0);
@@ -82,7 +82,7 @@ function* recordsOf({ format, key, database }: ReadingTask): Generator<UnsortedR
   for (const { file, record } of logRecords()) yield entityRecord(record, database, file);
 }
 
-/** One file of the export after another; none may end within a record. */
+/** The records of all files of the export; no file may end inside a record. */
 function* logRecords(): Generator<{ file: string; record: Uint8Array }> {
   let assembler: RecordAssembler | undefined;
   for (let piece = nextPiece() as LogPiece | null; piece !== null; piece = nextPiece() as LogPiece | null) {

@@ -3,9 +3,12 @@ import { instantFromParts } from '../ports/instant.ts';
 import type { DocumentPlace } from './document-place.ts';
 import { isNumericId, nameFault } from './names.ts';
 
-/** What Firestore can hold. A value beyond it is refused and never bent: it would be another one, or fail a restore. */
+/**
+ * What Firestore can store. Other values are refused and never changed: they would become different values, or make a
+ * restore fail.
+ */
 
-/** Maps and arrays in each other. */
+/** Nesting of maps and arrays. */
 export const depthMax = 20;
 const documentBytesMax = 1024 * 1024;
 const secondsMin = -62_135_596_800;
@@ -26,7 +29,7 @@ function timestampOf(seconds: number, nanos: number, place: DocumentPlace): stri
 
 const timePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
-/** Days and hours that do not exist would become others, so the text has to come back as it was. */
+/** A day or hour that does not exist would become another one, so the parsed time is compared with the text. */
 export function timestampOfText(text: unknown, place: DocumentPlace): string {
   const [, second, fraction = '', sign, hours, minutes] = (typeof text === 'string' && timePattern.exec(text)) || [];
   const date = new Date(`${second}Z`);
@@ -37,7 +40,7 @@ export function timestampOfText(text: unknown, place: DocumentPlace): string {
   return timestampOf(date.getTime() / 1000 - offset, Number(fraction.slice(0, 9).padEnd(9, '0')), place);
 }
 
-/** A decoder would skip what is no base64, and shift everything behind it. */
+/** A decoder would skip invalid characters and shift everything after them. */
 export function bytesOfText(value: unknown, place: DocumentPlace): JsonValue {
   if (typeof value !== 'string' || Buffer.from(value, 'base64').toString('base64') !== value)
     throw place.refused('has bytes that are not base64');
@@ -46,7 +49,7 @@ export function bytesOfText(value: unknown, place: DocumentPlace): JsonValue {
 
 export const vectorTypeField = '__type__';
 
-/** An embedding is a map of this shape, and nothing else may have such a field. */
+/** A vector is a map of this shape; no other map may have such a field. */
 export function isVector(fields: JsonFields): boolean {
   const { [vectorTypeField]: type, value } = fields;
   if (type === undefined || !('stringValue' in type) || type.stringValue !== '__vector__') return false;
@@ -84,7 +87,7 @@ export function requireSize(fields: JsonFields, place: DocumentPlace): void {
     throw place.refused(`is larger than 1 MiB, which is all that Firestore takes: it has ${bytes} bytes`);
 }
 
-/** Sizes as Firestore counts them. Its manual leaves open what a map takes beside its fields: nothing is added. */
+/** Sizes as Firestore counts them. Its manual does not say what a map takes beside its fields, so nothing is added. */
 function valueBytes(value: JsonValue): number {
   if ('stringValue' in value) return textBytes(value.stringValue);
   if ('bytesValue' in value) return Buffer.byteLength(value.bytesValue, 'base64');

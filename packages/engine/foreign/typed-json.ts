@@ -17,13 +17,13 @@ export interface TypedContext {
   readonly place: DocumentPlace;
   /** The database that the values were read from. */
   readonly from: string;
-  /** The one they are imported into: references within the former become references within this one. */
+  /** The importing database: references inside the exported database are moved to it. */
   readonly database: string;
 }
 
 /**
- * Fields in the typed form of Firestore's REST interface (`{"integerValue": "1"}`), as Holdfast writes them: every value says
- * its type and nothing else. They are made while they are walked, so that a large document is not held twice.
+ * Fields in the typed form of Firestore's REST interface (`{"integerValue": "1"}`), as Holdfast writes them: every
+ * value has exactly its type. They are built while they are read, so that a large document is not in memory twice.
  */
 export function readTypedFields(json: JsonCursor, context: TypedContext): JsonFields {
   const fields = fieldsAt(json, context, false);
@@ -32,7 +32,7 @@ export function readTypedFields(json: JsonCursor, context: TypedContext): JsonFi
   return fields;
 }
 
-/** An embedding is one value to Firestore, although it is written as a map. */
+/** A vector counts as one value, although it is written as a map. */
 function depthOf(value: JsonValue): number {
   if ('mapValue' in value) {
     const { fields = {} } = value.mapValue;
@@ -157,7 +157,7 @@ function mapAt(json: JsonCursor, context: TypedContext): JsonValue {
   return { mapValue: { fields } };
 }
 
-/** An array or map holds what it has under one key, and nothing if it is empty. */
+/** An array or map has its contents under one key, or nothing if it is empty. */
 function* onlyKey(json: JsonCursor, key: string, place: DocumentPlace): Generator<void> {
   if (!json.isObject) throw place.refused('is an array or map that is no object');
   let isFirst = true;

@@ -8,7 +8,7 @@ import { isContainer, isPlainObject, type PlainObject } from './parsed-json.ts';
 import { typedFields } from './plain-json.ts';
 import { requireSize } from './storable.ts';
 
-/** These hold the collections of a document among its fields; the others only beside `data`. */
+/** Keys that hold subcollections among the fields of a document; other keys do so only beside `data`. */
 export const plainCollectionKeys: ReadonlySet<string> = new Set(['__collections__', 'subCollections']);
 export const collectionKeys: ReadonlySet<string> = new Set([...plainCollectionKeys, 'collections', 'subcollections']);
 const nameKeys: ReadonlySet<string> = new Set(['id', 'path', 'name']);
@@ -33,7 +33,7 @@ export function recordOf(fields: PlainObject, path: string, database: string): U
   };
 }
 
-/** What could as well be of the other shape is refused: its fields would become a map, or its collections fields. */
+/** Refuses a document that could have the other shape: its fields would become a map, or its collections fields. */
 export function requirePlain(held: PlainObject, path: string): void {
   const hasCollections = [...collectionKeys].some((key) => isContainer(held[key]));
   if (hasCollections && isWrapper(held))
@@ -48,13 +48,13 @@ function isWrapper(value: unknown): boolean {
 }
 
 export interface Unwrapped {
-  /** Undefined where there is no document, only collections below its path. */
+  /** Undefined when there is no document, only collections below its path. */
   readonly fields: PlainObject | undefined;
   readonly nested: readonly unknown[];
   readonly hasTimes: boolean;
 }
 
-/** The fields of a document that has them under `data`. What stands beside them must be known, and say nothing else. */
+/** The fields of a document that has them under `data`. Other keys beside it must be known and not contradict it. */
 export function unwrapped(held: PlainObject, id: string, path: string): Unwrapped {
   for (const [name, value] of Object.entries(held)) {
     const isKnown =
@@ -82,7 +82,7 @@ export function isNameKey(name: string): boolean {
   return nameKeys.has(name);
 }
 
-/** Whether a value says again what a document or collection is called, by its id, its path or its whole name. */
+/** Whether a value repeats the name of a document or collection: its id, its path or its full name. */
 export function isNameOf(value: unknown, id: string, path: string): boolean {
   return value === id || value === path || (typeof value === 'string' && value.endsWith(`/documents/${path}`));
 }

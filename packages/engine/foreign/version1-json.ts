@@ -46,7 +46,7 @@ export function* readVersion1Json(
   for (const text of walk.warnings()) onWarning(text);
 }
 
-/** What may say something about the file. */
+/** Keys with information about the file. */
 const headerKeys = new Set(['metadata', 'meta', 'info', '__metadata__']);
 const shownMax = 10;
 
@@ -54,7 +54,7 @@ class Walk {
   readonly #json: JsonReader;
   readonly #key: string;
   readonly #database: string;
-  /** Found at the first collection that tells; all others have it too. */
+  /** Determined by the first collection that shows it; all others have the same shape. */
   #shape: 'plain' | 'wrapped' | undefined;
   readonly #said: string[] = [];
   #hasTimes = false;
@@ -71,7 +71,7 @@ class Walk {
     if (this.#hasTimes) yield `${this.#key}: createTime and updateTime of its documents are not part of the backup.`;
   }
 
-  /** Without a key that says where the collections are, everything that looks like one is one. */
+  /** Without a key that marks the collections, everything that looks like one is one. */
   *file(): Generator<UnsortedRecord> {
     const json = this.#json;
     if (!json.isObject) throw invalid(`${this.#key} holds no collections.`);
@@ -105,7 +105,7 @@ class Walk {
     json.finish();
   }
 
-  /** It says plain things. What holds documents is a collection, whatever it is called. */
+  /** A header has plain values. An object with documents is a collection, whatever its name. */
   *#header(name: string, named: string | undefined): Generator<UnsortedRecord, boolean> {
     const json = this.#json;
     let hasDocuments = false;
@@ -141,7 +141,7 @@ class Walk {
     else for (const _ of json.elements()) yield* this.#listedCollection(json, parent);
   }
 
-  /** Documents by id, or an object that has them under `documents` and nothing else. */
+  /** Documents by id, or an object with only the key `documents`. */
   *#collection(json: JsonCursor, path: string): Generator<UnsortedRecord> {
     this.#json.place = path;
     if (!json.isObject) return yield* this.#documents(json, path);
@@ -156,7 +156,10 @@ class Walk {
     }
   }
 
-  /** An element of a list of collections, which says its id itself: before its documents, or they have to be held. */
+  /**
+   * An element of a list of collections, with its own id. If the id comes after the documents, they have to be kept in
+   * memory.
+   */
   *#listedCollection(json: JsonCursor, parent: string): Generator<UnsortedRecord> {
     this.#requireWrapped(parent || this.#key);
     this.#json.place = parent;
@@ -196,7 +199,7 @@ class Walk {
     }
   }
 
-  /** Its collections are walked where they are; the rest of it is held. */
+  /** Its collections are read in place; the rest of it is kept in memory. */
   *#plainDocument(json: JsonCursor, path: string): Generator<UnsortedRecord> {
     this.#json.place = path;
     if (!json.isObject) throw notADocument(path);
@@ -213,7 +216,10 @@ class Walk {
     yield recordOf(held, path, this.#database);
   }
 
-  /** Collections under their whole paths, which no field is called by; without such a name it is a field, and returned. */
+  /**
+   * Collections named by their full paths, which no field can be. Without such a name the value is a field and is
+   * returned.
+   */
   *#byWholePath(json: JsonCursor, path: string): Generator<UnsortedRecord, PlainObject | undefined> {
     const held: PlainObject = Object.create(null);
     let hasCollections = false;
@@ -228,7 +234,7 @@ class Walk {
     return hasCollections ? undefined : held;
   }
 
-  /** In a list it says its id itself; until then its collections have to be held. */
+  /** In a list the document has its own id; until it is known, its collections have to be kept in memory. */
   *#wrappedDocument(json: JsonCursor, parent: string, key?: string): Generator<UnsortedRecord> {
     this.#json.place = key === undefined ? parent : pathTo(parent, key);
     if (!json.isObject) throw key === undefined ? noId(parent) : notADocument(pathTo(parent, key));
@@ -249,7 +255,7 @@ class Walk {
   }
 }
 
-/** Some writers name subcollections by their whole path. */
+/** Some writers name subcollections by their full path. */
 function pathBelow(parent: string, id: string): string {
   return pathTo(parent, parent !== '' && id.startsWith(`${parent}/`) ? id.slice(parent.length + 1) : id);
 }

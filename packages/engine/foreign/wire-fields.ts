@@ -2,7 +2,7 @@ import { malformed, ProtobufReader } from '../format/protobuf.ts';
 import { EngineError } from '../ports/errors.ts';
 import type { DocumentPlace } from './document-place.ts';
 
-/** One field of a message of which the schema is known to the caller only; groups come as readers of their inside. */
+/** One field of a message whose schema only the caller knows; groups are returned as readers of their contents. */
 export interface WireField {
   readonly number: number;
   readonly varint: bigint;
@@ -12,7 +12,7 @@ export interface WireField {
 
 const nothing = new ProtobufReader(new Uint8Array(0));
 
-/** Walks the fields of a message of the first Protocol Buffers version, groups included. */
+/** Reads the fields of a message of Protocol Buffers version 1, including groups. */
 export function* wireFields(reader: ProtobufReader): Generator<WireField> {
   while (!reader.isAtEnd) {
     const tag = reader.varint();
@@ -26,10 +26,10 @@ export function* wireFields(reader: ProtobufReader): Generator<WireField> {
   }
 }
 
-/** Groups in groups; each level is gone over again. */
+/** Nesting of groups; each level is read again. */
 const depthMax = 100;
 
-/** A group lasts until the end tag of its own number. */
+/** A group ends at the end tag with its own number. */
 function group(reader: ProtobufReader, number: number, depth = 0): ProtobufReader {
   if (depth > depthMax) throw malformed();
   const start = reader.position;
