@@ -2,7 +2,7 @@ import { emptySlices, sliceDocument } from './document-slices.ts';
 
 const slices = emptySlices();
 
-/** The fields of a serialized Document without its name and times: what is equal when a document was restored faithfully. */
+/** The fields of a serialized Document without name and times: this is what a faithful restore keeps. */
 export function documentContent(document: Uint8Array): Uint8Array {
   const bytes = Buffer.from(document.buffer, document.byteOffset, document.byteLength);
   sliceDocument(bytes, 0, bytes.length, slices);

@@ -1,4 +1,4 @@
-/** Finds the parts of a serialized Document that a write needs: its path and its fields, as byte ranges. */
+/** Finds the path and the fields of a serialized Document, as byte ranges, for a write. */
 
 import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from '../../../ports/wire.ts';
 
@@ -14,7 +14,7 @@ export interface DocumentSlices {
   /** All top-level fields but name and times. One run in what Firestore sends. */
   contentStart: number;
   contentEnd: number;
-  /** Set when the content is not contiguous: then it stands here, joined. */
+  /** Set when the content is not contiguous; then it is joined here. */
   joined: Buffer | undefined;
 }
 

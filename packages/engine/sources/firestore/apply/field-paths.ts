@@ -1,4 +1,4 @@
-/** What fields a document has, for merging it into another: maps are entered, all else is one leaf. */
+/** The fields of a document, for merging it into another: maps are entered, everything else is one leaf. */
 
 import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 
@@ -11,11 +11,11 @@ const simpleName = /^[A-Za-z_][A-Za-z_0-9]*$/;
 /** Vectors and other special values are maps with a reserved key; they are replaced whole, like scalars. */
 const reservedName = /^__.*__$/;
 
-/** A value; or a vector, which is stored as a map and is none: what comes as a map replaces it; or a map, by its names. */
+/** A value; a vector, which is stored as a map but is replaced as a whole; or a map, by its field names. */
 export type Field = 'value' | 'vector' | Fields;
 /**
- * A tree and no list of paths: below long names the paths of some ten thousand fields are hundreds of times larger than the
- * document.
+ * A tree and not a list of paths: with long names, the paths of ten thousand fields are hundreds of times larger than
+ * the document.
  */
 export type Fields = ReadonlyMap<string, Field>;
 
@@ -82,7 +82,7 @@ function readEntry(bytes: Buffer, start: number, end: number): Entry {
   return { key, valueStart, valueEnd };
 }
 
-/** Names that are not plain words stand in backticks. */
+/** Quotes names that are not plain words with backticks. */
 export function formatName(name: string): string {
   return simpleName.test(name) ? name : `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }

@@ -1,4 +1,4 @@
-/** How fast to write: a ceiling that ramps up as Firestore asks for, and less of everything while it pushes back. */
+/** Controls how fast to write: a limit that ramps up as Firestore asks, and less of everything while it pushes back. */
 
 import type { WritePace } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
@@ -11,10 +11,10 @@ const rateMinPerSecond = 50;
 const inFlightMax = 16;
 const bytesInFlightMax = 40 * 1024 * 1024;
 const backOff = 0.6;
-/** Push-back comes in volleys; one volley counts once. */
+/** Many requests are pushed back at the same time; together they count once. */
 const backOffIntervalMs = 250;
 
-/** How long so many writes take under the ramp, when the database could take `perSecondMax`. */
+/** How long this many writes take under the ramp-up, if the database can take `perSecondMax`. */
 export function rampedSeconds(writes: number, perSecondMax: number): number {
   const stepSeconds = rampStepMs / 1000;
   let left = writes;
@@ -49,7 +49,7 @@ export class Governor {
     return this.#inFlight;
   }
 
-  /** How many requests the database has taken something of. */
+  /** How many requests the database has accepted, at least in part. */
   get accepted(): number {
     return this.#accepted;
   }
@@ -62,12 +62,12 @@ export class Governor {
     return Math.max(Math.min(rateMinPerSecond, ceiling), ceiling * this.#share);
   }
 
-  /** Under a rate, small requests spread the writes over the second. */
+  /** With a rate limit, requests are small, so that writes are spread over the second. */
   get writesPerRequestMax(): number {
     return Math.max(20, Math.min(500, Math.floor(this.ratePerSecond / 10)));
   }
 
-  /** Waits for a place among the requests under way. */
+  /** Waits until another request may begin. */
   async enter(writes: number, bytes: number, signal: AbortSignal | undefined): Promise<void> {
     while (
       this.#inFlight >= this.#inFlightLimit ||
@@ -97,7 +97,7 @@ export class Governor {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Resolves when the requests under way now have all ended. */
+  /** Resolves when all requests that are now in progress have ended. */
   async drained(): Promise<void> {
     while (this.#inFlight > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

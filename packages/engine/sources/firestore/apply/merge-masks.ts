@@ -1,6 +1,6 @@
 /**
- * Which fields a merge writes. Maps need a look at what is there: an empty one must not wipe a map that has content, and one
- * that meets a vector replaces it, where single fields would be written into the vector.
+ * Which fields a merge writes. For maps it depends on the existing document: an empty map must not erase a map with
+ * contents, and a map that meets a vector replaces it, because single fields would be written into the vector.
  */
 
 import { type MergeMode, pathOfName, type RecordBatch, recordKind } from '../../../ports/index.ts';
@@ -13,7 +13,7 @@ import { emptySlices, sliceDocument } from './document-slices.ts';
 import { type Fields, fieldsOf, formatName } from './field-paths.ts';
 import { encodeMask, requestBytesMax } from './write-batch.ts';
 
-/** Serialized fields of existing documents by path, for those records of a batch that bring maps. */
+/** Serialized fields of existing documents by path, for those records of a batch that contain maps. */
 export type ExistingFields = ReadonlyMap<string, Buffer>;
 
 export async function existingFieldsFor(
@@ -61,8 +61,9 @@ function pathsWithMaps(batch: RecordBatch): string[] {
 }
 
 /**
- * A mask of all leaves, without empty maps where a map is already, and of whole maps where a vector is. Where that is more than a
- * request holds, maps that meet no map are named as a whole; if even that is too much, the mask is one that no request holds.
+ * A mask of all leaves. It omits empty maps where a map exists, and names whole maps where a vector exists. If that is
+ * too large for a request, maps that meet no map are named as a whole. If that is too large too, the mask is one that
+ * no request can hold.
  */
 export function mergeMask(content: Buffer, existing: Buffer | undefined): Buffer {
   const coming = fieldsOf(content);

@@ -1,4 +1,7 @@
-/** Writes that found another version than they may replace: looked at one by one, and sent again only over what was seen. */
+/**
+ * Handles writes that found another version than they may replace: each document is read, and sent again only over the
+ * version that was seen.
+ */
 
 import { haveSameFields, isMergeOf } from '../../../format/same-content.ts';
 import {
@@ -24,7 +27,7 @@ const mismatchCodes: ReadonlySet<number> = new Set([
   grpcCode.ALREADY_EXISTS,
   grpcCode.FAILED_PRECONDITION,
 ]);
-/** A document that is changed faster than it can be looked at is given up. */
+/** A document that changes faster than it can be read is given up. */
 const looksMax = 8;
 
 export function isMismatch(context: SendContext, batch: WriteBatch, index: number, code: number): boolean {
@@ -32,12 +35,12 @@ export function isMismatch(context: SendContext, batch: WriteBatch, index: numbe
   return context.expected[batch.slots[index]!] !== undefined && mismatchCodes.has(code);
 }
 
-/** What is deleted names the version that may go, in every mode. */
+/** Deletes name the version they may delete, in every mode. */
 export function leavesExisting({ mode }: SendContext, batch: WriteBatch, index: number): boolean {
   return mode === 'skip_existing' && !(batch.hasDeletes && batch.isDelete(index));
 }
 
-/** The writes that may go over the version that was found; undefined when none may. */
+/** The writes that may overwrite the version that was found; undefined when none may. */
 export async function resolveMismatches(
   context: SendContext,
   batch: WriteBatch,
@@ -85,7 +88,7 @@ export async function resolveMismatches(
   return over.length > 0 ? batch.pickOver(over) : undefined;
 }
 
-/** Those of some writes of which nothing is to be seen; the others are counted as written. */
+/** The writes of which the database shows nothing; the others are counted as written. */
 export async function withoutWritten<One extends { readonly index: number }>(
   context: SendContext,
   batch: WriteBatch,
@@ -106,7 +109,10 @@ export async function withoutWritten<One extends { readonly index: number }>(
   return left;
 }
 
-/** Of deletes that find nothing those that would have found nothing, or something else, when they were sent first: somebody else was there. */
+/**
+ * Deletes that find no document, and would have found none, or another version, when they were first sent: somebody
+ * else changed it.
+ */
 async function findGoneBefore(
   context: SendContext,
   batch: WriteBatch,
@@ -124,12 +130,12 @@ async function findGoneBefore(
   );
 }
 
-/** The database shows what it held for an hour at least. */
+/** The database keeps old versions for at least an hour. */
 function ifForgotten(error: unknown): undefined {
   if (!isEngineError(error, 'SNAPSHOT_TOO_OLD')) throw error;
 }
 
-/** True when an attempt that was not answered has written this: it is counted as that. */
+/** True when an attempt without an answer has written this; then it is counted as written. */
 async function isKnownAgain(
   context: SendContext,
   batch: WriteBatch,
@@ -143,7 +149,7 @@ async function isKnownAgain(
   return true;
 }
 
-/** Which fields a merge writes depends on what is there, and that is another document now. */
+/** The fields of a merge depend on the existing document, which is a different one now. */
 function maskOver(
   { mode }: SendContext,
   batch: WriteBatch,
@@ -161,7 +167,7 @@ function isUntouched(document: Uint8Array | null, expected: Version | null | und
   return version?.seconds === expected?.seconds && version?.nanos === expected?.nanos;
 }
 
-/** What the write would leave is there already: the answer to an earlier attempt was lost. */
+/** The result of the write is there already: the answer to an earlier attempt was lost. */
 async function isWritten(
   { guard, mode, over, sentAfter }: SendContext,
   batch: WriteBatch,
@@ -170,10 +176,10 @@ async function isWritten(
 ): Promise<boolean> {
   if (batch.isDelete(index)) return document === null;
   if (document === null) return false;
-  // Somebody made just this before it was sent: it is theirs, and an undo would take it away.
+  // Somebody else wrote the same before this was sent. It belongs to them, and an undo must not remove it.
   if (sentAfter !== undefined && !isLater(versionOfDocument(document), sentAfter)) return false;
   const intended = batch.document(index);
-  // Equal by chance is not enough where existing documents are left alone: an undo would remove it.
+  // Where existing documents are left alone, an equal document is not enough: an undo would remove it.
   if (mode === 'skip_existing' && !(guard?.began && isCreatedAfter(document, guard.began))) return false;
   if (mode !== 'merge') return haveSameFields(document, intended);
   const found = over.get(batch.slots[index]!);

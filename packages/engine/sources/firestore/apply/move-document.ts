@@ -8,7 +8,7 @@ interface Move {
   readonly rewriteReferences: boolean;
 }
 
-/** The same document as one of another database; references into the one that it comes from follow it where they shall. */
+/** The same document in another database; references into its old database are rewritten if requested. */
 export function moveDocument(bytes: Uint8Array, { from, to, rewriteReferences }: Move): Uint8Array {
   const { name, ...others } = decodeDocument(bytes);
   const moved = Buffer.from(encodeDocument({ ...others, name: `${to}${name.slice(from.length)}` }));

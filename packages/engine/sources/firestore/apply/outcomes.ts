@@ -1,4 +1,4 @@
-/** What became of single writes: counted, and told to the guard. */
+/** The outcomes of single writes: counted, and passed to the guard. */
 
 import { type MergeMode, recordKind, type Version, type WriteGuard, type WriteOutcome } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
@@ -12,27 +12,30 @@ export interface SendContext {
   readonly governor: Governor;
   readonly tally: Tally;
   readonly mode: MergeMode;
-  /** Aborted when no further request is to be sent. */
+  /** Aborted when no further request may be sent. */
   readonly signal: AbortSignal;
-  /** Aborted when the answers of those under way are not waited for either. */
+  /** Aborted when answers to requests in progress are not waited for either. */
   readonly giveUp: AbortSignal;
   readonly guard: WriteGuard | undefined;
-  /** By slot: the versions the writes may replace, and what became of them. Both stay empty without a guard. */
+  /** By slot: the versions that the writes may replace, and their outcomes. Both are empty without a guard. */
   readonly expected: (Version | null | undefined)[];
   readonly outcomes: WriteOutcome[];
   /** By slot: how often another version than expected was found. */
   readonly looks: Map<number, number>;
-  /** By slot, in a merge: the other version that is merged into since it was found; null where there was none. */
+  /** By slot, for a merge: the other version that was found and is merged into; null when no document was found. */
   readonly over: Map<number, Uint8Array | null>;
-  /** An earlier run, or an attempt whose answer was lost, may have written some of this already. */
+  /** An earlier run, or an attempt whose answer was lost, may have done some of these writes. */
   mayBeRepeated: boolean;
-  /** What is there and was not changed since is none of these writes; undefined where an earlier run may have sent some. */
+  /**
+   * A document that was not changed after this time is not the result of these writes; undefined when an earlier run
+   * may have sent some.
+   */
   readonly sentAfter: Version | undefined;
-  /** A request was sent of which nobody has said what became of it. */
+  /** A request was sent whose outcome is unknown. */
   isUnsure: boolean;
-  /** Nothing is sent: only what was written unheard is looked for. */
+  /** Sends nothing: only finds writes that were not recorded. */
   readonly isInquiry: boolean;
-  /** Some of the batch is decided, and the rest may take long. */
+  /** Reports that a part of the batch is done while the rest may take long. */
   tellAhead(): void;
   onVersion(version: Version): void;
 }

@@ -20,7 +20,10 @@ type Rewrite = (bytes: Buffer, start: number, end: number) => Buffer | undefined
 export class ReferenceRewriter {
   readonly #from: Buffer;
   readonly #to: Buffer;
-  /** Where the source's prefix occurs next in the bytes looked at last, so that untouched documents cost no walk. */
+  /**
+   * The next position of the source's prefix in the last searched bytes, so that documents without references are not
+   * parsed.
+   */
   #searched: Buffer | undefined;
   #nextHit = -1;
 

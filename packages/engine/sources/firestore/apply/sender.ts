@@ -1,4 +1,4 @@
-/** Sends one batch until each of its writes is settled: done, skipped, left to a conflict, or failed for good. */
+/** Sends one batch until every write is settled: done, skipped, left as a conflict, or failed for good. */
 
 import { noteResumed, noteWaiting, type Version } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
@@ -13,13 +13,13 @@ import { readFailures, readVersions, type WriteFailure } from './write-statuses.
 
 const requestTimeoutMs = minuteMs;
 
-/** Its mask is one that was cut off: a part of the document would be written and called the whole. */
+/** The mask was cut off: it would write a part of the document and call it whole. */
 const tooLarge = new GrpcError(
   grpcCode.INVALID_ARGUMENT,
   'the names of all fields that a merge would write are more than a request to Firestore holds (10 MiB); restore this document with overwrite',
 );
 
-/** Throws only what is fatal for the whole work. */
+/** Throws only errors that are fatal for the whole work. */
 export async function sendBatch(context: SendContext, batch: WriteBatch): Promise<void> {
   const { client, governor, signal } = context;
   if (context.isInquiry) return await inquire(context, batch);
@@ -27,7 +27,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
   let open = batch;
   let failures = 0;
   let renewed = false;
-  /** What the database had taken of all requests when this one was refused last. */
+  /** The number of accepted requests when this one was last refused. */
   let accepted = governor.accepted;
   for (;;) {
     await context.guard?.beforeSend?.();
@@ -63,7 +63,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
         return await giveUp(context, open, again, { isOutage: governor.accepted === accepted });
       }
       accepted = governor.accepted;
-      // Where others write to the very documents, the database is not what is waited for.
+      // When other writers change the same documents, the work does not wait for the database.
       if (again.length === open.count && !again.every(isContention)) noteWaiting(targetFailure(refusalOf(again)));
       open = open.pick(again.map((failure) => failure.index));
     }
@@ -72,7 +72,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
   }
 }
 
-/** What lies there tells whether an earlier run has been here; only the decided ones are counted as written. */
+/** Reads the documents to see what an earlier run wrote; only certain ones are counted as written. */
 async function inquire(context: SendContext, batch: WriteBatch): Promise<void> {
   const indices = Array.from({ length: batch.count }, (_, index) => index);
   await resolveMismatches(context, batch, indices);
@@ -104,7 +104,7 @@ function refusedRequest(error: unknown): GrpcError {
   throw error;
 }
 
-/** The whole request was turned down: nothing of it is written. */
+/** The whole request was refused: nothing of it is written. */
 function isRefusal(error: unknown): boolean {
   return error instanceof GrpcError && !isTransient(error) && error.code !== grpcCode.DATA_LOSS;
 }
@@ -146,12 +146,13 @@ function settle(
   return settled;
 }
 
-/** Of a single write these say that it was not made. Every other one that may pass says that nobody knows. */
+/** For a single write, these codes say that it was not done. Other transient codes leave that unknown. */
 const refusedCodes: ReadonlySet<number> = new Set([grpcCode.ABORTED, grpcCode.RESOURCE_EXHAUSTED]);
 
 /**
- * What is there all the same was written by an attempt of which nobody knew. Nothing of anybody's gets through: that is an
- * outage, and the work resumes later. A few that do not are failures, and so is each that others write to all the time.
+ * Gives up. Documents that are there all the same were written by an attempt whose answer was lost. When nothing is
+ * accepted from anybody, it is an outage, and the work resumes later. A few refused writes are failures, and so are
+ * documents that others change all the time.
  */
 async function giveUp(
   context: SendContext,
@@ -169,7 +170,10 @@ function isContention({ code }: { code: number }): boolean {
   return code === grpcCode.ABORTED;
 }
 
-/** The whole request is refused for one bad write, or one that others are in the way of; halving finds it and lets the others through. */
+/**
+ * The whole request is refused because of one bad write, or one that conflicts with others. Halving it finds that write
+ * and lets the others through.
+ */
 async function sendApart(context: SendContext, batch: WriteBatch, { code, message }: GrpcError): Promise<void> {
   if (batch.count === 1) {
     if (code === grpcCode.ABORTED)

@@ -1,4 +1,4 @@
-/** What became of the records: exact counts, and a bounded sample of the failures. */
+/** The outcomes of the records: exact counts, and a bounded sample of the failures. */
 
 import { type ApplyCounts, applyErrorsMax, type DocumentApplyError } from '../../../ports/index.ts';
 

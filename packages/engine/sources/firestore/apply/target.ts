@@ -1,4 +1,4 @@
-/** Firestore as a target: records in, writes out, several requests under way, progress in order. */
+/** Firestore as a target: writes records with several requests in progress, and reports progress in order. */
 
 import {
   type ApplyOptions,
@@ -56,7 +56,7 @@ export class FirestoreTarget implements DocumentTarget {
   }
 }
 
-/** A request under way or done; the queue of them keeps the order of the records. */
+/** A request in progress or done; their queue keeps the order of the records. */
 interface Stretch {
   readonly lastPath: string;
   readonly records: number;
@@ -64,18 +64,18 @@ interface Stretch {
   readonly outcomes: WriteOutcome[];
   readonly tally: Tally;
   readonly mayBeRepeated: boolean;
-  /** Since it is sent. */
+  /** Set once it is sent. */
   context?: SendContext;
   settled: boolean;
 }
 
 interface PreparedWrite {
-  /** Set when the fields are not those of the record as they stand there. */
+  /** Set when the fields differ from those in the record. */
   readonly content: Buffer | undefined;
   readonly mask?: Buffer;
 }
 
-/** How long the answers to requests under way are waited for when the work ends with an error. */
+/** How long to wait for answers when the work ends with an error. */
 const lastAnswersMs = 10_000;
 
 const newestMsMax = 1000;
@@ -84,7 +84,7 @@ class ApplyRun {
   readonly #client: FirestoreClient;
   readonly #options: ApplyOptions;
   readonly #governor: Governor;
-  /** Of what is settled without a hole: whoever goes on behind it counts the rest. */
+  /** Counts what is settled without a gap; a run that continues after it counts the rest. */
   readonly #tally = new Tally();
   readonly #rewriter: ReferenceRewriter | undefined;
   readonly #abort = new AbortController();
@@ -98,11 +98,11 @@ class ApplyRun {
   #recordsSent = 0;
   #recordsSettled = 0;
   #fatal: unknown;
-  /** The newest change that the database has told of: what is sent afterwards comes to be later. */
+  /** The newest change time that the database has reported: later writes get later times. */
   #newest: Version | undefined;
   #askedMs = Number.NEGATIVE_INFINITY;
   #progress: Promise<void> = Promise.resolve();
-  /** Somebody was to be told of what became of records, and could not take it. */
+  /** Reporting the outcomes of records has failed. */
   #isUntold = false;
 
   constructor(client: FirestoreClient, options: ApplyOptions) {
@@ -157,7 +157,7 @@ class ApplyRun {
     return { ...this.#tally.counts(), errors: this.#tally.errors };
   }
 
-  /** Sends nothing more and hears what is under way. True when the guard was told of everything that is written. */
+  /** Sends nothing more and waits for answers. True when the guard was told of everything that was written. */
   async breakOff(): Promise<boolean> {
     this.#abort.abort();
     if (this.#options.signal?.aborted) return false;
@@ -211,7 +211,7 @@ class ApplyRun {
     this.#recordsSent += batch.count;
     this.#queue.push(stretch);
     await this.#hearNewest(batch);
-    // A request that failed for good ends the waiting of the others; what it failed with is the reason to tell.
+    // A request that failed for good ends the waiting of the others; its error is the reason to report.
     await this.#governor.enter(batch.count, batch.bytes, this.#signal).catch((error: unknown) => {
       throw this.#fatal ?? error;
     });
@@ -260,14 +260,14 @@ class ApplyRun {
     }
   }
 
-  /** Answers to puts tell of newer times by themselves, those to deletes do not. */
+  /** Answers to puts contain their times, answers to deletes do not. */
   async #hearNewest({ hasDeletes }: WriteBatch): Promise<void> {
     const { guard, isInquiry } = this.#options;
     const isOld = this.#newest === undefined || (hasDeletes && performance.now() - this.#askedMs > newestMsMax);
     if (guard === undefined || isInquiry === true || !isOld) return;
     this.#askedMs = performance.now();
     const now = await this.#now();
-    // Where times are whole minutes, answers have told newer ones.
+    // When read times are whole minutes, answers have reported newer ones.
     if (now !== undefined) this.#noteVersion(now);
   }
 
@@ -275,13 +275,15 @@ class ApplyRun {
     if (this.#newest === undefined || isLater(version, this.#newest)) this.#newest = version;
   }
 
-  /** Without it, the beginning of the whole work has to do; what keeps it from being read is told by the first request. */
+  /**
+   * Without it, the beginning of the whole work is used. If reading it fails, the first request will report the cause.
+   */
   async #now(): Promise<Version | undefined> {
     const reading = snapshotTime(this.#client, { signal: this.#signal });
     return await reading.then(instantToParts, () => this.#newest ?? this.#options.guard?.began);
   }
 
-  /** Tells of the stretch at the front of the queue that is settled without a hole. */
+  /** Reports the part at the front of the queue that is settled without a gap. */
   #report(): void {
     let settledThrough: string | undefined;
     const outcomes: WriteOutcome[] = [];
@@ -312,7 +314,7 @@ class ApplyRun {
       });
   }
 
-  /** Behind the progress that is told already, so that nothing is counted twice or left out in between. */
+  /** Reports after the last progress, so that nothing is counted twice or left out. */
   #tellAhead(): void {
     const { onAhead } = this.#options;
     if (onAhead === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * A BatchWrite request made by splicing: the fields' bytes are copied as they are, only names, masks and lengths are
- * written around them. Knows where each write lies, so that single ones can be sent again.
+ * A BatchWrite request that is assembled from bytes: the fields are copied as they are, and only names, masks and
+ * lengths are written around them. It knows the position of each write, so that single ones can be sent again.
  */
 
 import { type RecordKind, recordKind, type Version } from '../../../ports/index.ts';
@@ -31,7 +31,7 @@ export class WriteBatch {
   readonly #starts: number[] = [];
   /** How many bytes at the end of each write are its precondition. */
   readonly #preconditionBytes: number[] = [];
-  /** Whatever the sender wants to remember of each write, for example where its outcome belongs. */
+  /** A number for each write that the sender chooses, for example where its outcome belongs. */
   readonly slots: number[] = [];
   #lastNameStart = 0;
   #lastNameEnd = 0;
@@ -58,13 +58,13 @@ export class WriteBatch {
     return this.#length;
   }
 
-  /** Upper bound of what a write adds around its path, fields and mask. */
+  /** Whether a write fits, by an upper bound of its size. */
   fits(payloadBytes: number, writesMax = defaultWritesMax): boolean {
     if (this.count === 0) return true;
     return this.count < writesMax && this.#length + payloadBytes + this.#root.length + 64 <= requestBytesMax;
   }
 
-  /** Firestore refuses a request that touches a document twice; records ascend, so doubles are neighbours. */
+  /** Firestore refuses a request that writes a document twice. Records ascend, so repetitions are neighbours. */
   isRepetition(bytes: Buffer, pathStart: number, pathEnd: number): boolean {
     const nameLength = this.#root.length + pathEnd - pathStart;
     if (this.count === 0 || this.#lastNameEnd - this.#lastNameStart !== nameLength) return false;
@@ -117,7 +117,7 @@ export class WriteBatch {
     return picked;
   }
 
-  /** The same writes, allowed over other versions than before; a merge with the mask that fits the version. */
+  /** The same writes with other expected versions; a merge gets the mask for that version. */
   pickOver(writes: readonly OverVersion[]): WriteBatch {
     const picked = this.#empty();
     for (const { index, expected, mask } of writes) {

@@ -15,7 +15,7 @@ export interface WriteFailure {
   readonly message: string;
 }
 
-/** The writes that failed. Throws when the answer does not speak of every write: silence is not success. */
+/** The failed writes. Throws when the answer does not mention every write: silence is not success. */
 export function readFailures(bytes: Buffer, writes: number): WriteFailure[] {
   const failures: WriteFailure[] = [];
   let index = 0;
@@ -53,7 +53,7 @@ function readStatus(bytes: Buffer, start: number, end: number): { code: number; 
   return { code, message };
 }
 
-/** The version that came of each write; null where the answer names none, as for deletes and failures. */
+/** The resulting version of each write; null when the answer has none, as for deletes and failures. */
 export function readVersions(bytes: Buffer): (Version | null)[] {
   const versions: (Version | null)[] = [];
   let position = 0;

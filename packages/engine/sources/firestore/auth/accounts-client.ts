@@ -1,4 +1,4 @@
-/** The few Identity Toolkit calls that user accounts need, with the same patience as the database calls. */
+/** The Identity Toolkit calls for user accounts, with the same retries as database calls. */
 
 import { EngineError } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
@@ -39,7 +39,10 @@ export class AccountsClient {
     return this.#call('GET', `/${version}/projects/${this.#options.projectId}/${path}`, undefined, signal);
   }
 
-  /** `onSilence`: an attempt got no answer, or one that does not tell what was done, and is made again or given up. */
+  /**
+   * `onSilence` is called when an attempt got no answer, or one that does not say what was done; it is then repeated or
+   * given up.
+   */
   post(path: string, body: JsonObject, signal: AbortSignal | undefined, onSilence?: () => void): Promise<JsonObject> {
     const address = `/v1/projects/${this.#options.projectId}/${path}`;
     return this.#call('POST', address, JSON.stringify(body), signal, onSilence);

@@ -1,4 +1,4 @@
-/** User accounts with everything needed to bring them back: claims, providers, factors, hashes and how they were made. */
+/** User accounts with everything needed to restore them: claims, providers, factors, hashes and how they were made. */
 
 import {
   type AuthHashConfiguration,
@@ -34,8 +34,8 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
   }
 
   /**
-   * The parameters, and whether hashes can be seen at all. Two signs tell that they cannot: the configuration is
-   * closed to these credentials, or the first users with a password come back without its hash.
+   * The hash parameters, and whether hashes can be read at all. They cannot when these credentials may not read the
+   * configuration, or when the first users with a password come without a hash.
    */
   async hashConfiguration(options: SourceCallOptions = {}): Promise<AuthHashConfiguration> {
     const config = await this.#hashConfig(options.signal);
@@ -75,7 +75,7 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
       } while (pageToken !== '');
     } catch (error) {
       if (isPermissionDenied(error)) return undefined;
-      // Projects without Identity Platform refuse the question, and so have no tenants.
+      // Projects without Identity Platform refuse this call, and so have no tenants.
       const isRefusal = isEngineError(error, 'VALIDATION_ERROR') || isEngineError(error, 'SOURCE_NOT_FOUND');
       if (!isRefusal) throw error;
     }
@@ -103,7 +103,7 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
       const config = await this.#accounts.get('config', signal, 'admin/v2');
       return (config.signIn as { hashConfig?: HashConfig } | undefined)?.hashConfig;
     } catch (error) {
-      // Without this one right the users can still be read, only their passwords cannot be brought back.
+      // Without this permission users can still be read, but their passwords cannot be restored.
       if (isPermissionDenied(error)) return undefined;
       throw error;
     }

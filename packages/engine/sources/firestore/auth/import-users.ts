@@ -1,4 +1,4 @@
-/** Brings accounts back with their ids, claims and password hashes; one that is refused does not stop the others. */
+/** Imports accounts with their ids, claims and password hashes; a refused account does not stop the others. */
 
 import {
   type AuthHashConfiguration,
@@ -21,7 +21,7 @@ const keptPassword =
   'Not overwritten: the account has a password, and the backup was made without the right to read hashes and how they are made.';
 const exists = /existing account|already exists/i;
 
-/** What the API returns but does not take. */
+/** Fields that the API returns but does not accept. */
 const readOnlyFields = ['kind', 'version', 'passwordUpdatedAt', 'lastRefreshAt', 'tenantId', 'rawPassword'];
 
 export async function importUsers(
@@ -38,7 +38,7 @@ export async function importUsers(
     if (result.errors.length < errorsMax) result.errors.push({ localId, message });
   };
   const { count, again, unheard } = options.settledBefore ?? { count: 0, again: new Set<string>() };
-  /** An answer of this call was lost: who is there was written by it, perhaps. */
+  /** The answer of this call was lost: existing accounts may have been written by it. */
   let isUnheard = false;
   let position = 0;
   for await (const { users } of batches) {
@@ -75,7 +75,9 @@ export async function importUsers(
     if (lost.length > 0) await importWithoutPassword(lost);
   }
 
-  /** Overwriting with what has no hash would take a living account its password, so existing ones are looked at first. */
+  /**
+   * Overwriting an existing account without a hash would remove its password, so existing accounts are looked up first.
+   */
   async function importWithoutPassword(users: readonly AuthUser[]): Promise<void> {
     if (options.mode !== 'overwrite') return await importSome(users, options.mode);
     const existing: AuthUser[] = [];
@@ -125,7 +127,7 @@ export async function importUsers(
     });
   }
 
-  /** The API refuses a whole request for some faults of one user: halving finds the culprit. */
+  /** The API refuses a whole request for some errors of one user; halving finds that user. */
   async function importApart(
     users: readonly AuthUser[],
     mode: AuthImportOptions['mode'],
@@ -141,7 +143,7 @@ export async function importUsers(
     await importSome(users.slice(middle), mode, onExisting);
   }
 
-  /** The account is there but its password is not: that must not look like a success. */
+  /** The account exists but its password is lost, which must not look like a success. */
   function reportLostPassword(user: AuthUser): void {
     if (result.errors.length >= errorsMax) return;
     const message =
@@ -150,7 +152,7 @@ export async function importUsers(
   }
 }
 
-/** An account that is there is looked at only where that decides whether it is written. */
+/** Existing accounts are looked up only if that decides whether an account is written. */
 export async function countImportable(
   accounts: AccountsClient,
   batches: AsyncIterable<AuthUserBatch>,
@@ -167,7 +169,7 @@ export async function countImportable(
   return count;
 }
 
-/** Those of these accounts that are there. */
+/** Which of these accounts exist. */
 async function lookUp(
   accounts: AccountsClient,
   localIds: readonly string[],
@@ -221,7 +223,7 @@ function hashParameters(configuration: AuthHashConfiguration): JsonObject {
   };
 }
 
-/** It was answered that nothing was written. */
+/** The answer says that nothing was written. */
 function isRefusal(error: unknown): boolean {
   return isEngineError(error, 'RESTORE_PERMISSION_DENIED') || isEngineError(error, 'RESTORE_QUOTA_EXCEEDED');
 }

@@ -13,13 +13,13 @@ export function hasPasswordSignIn(user: AuthUser): boolean {
   return providers.some((provider) => provider.providerId === 'password');
 }
 
-/** True when the user signs in with a password whose hash did not come along. */
+/** True when the user has a password whose hash was not returned. */
 export function isRedacted(user: AuthUser): boolean {
   if (!hasPasswordSignIn(user)) return false;
   return typeof user.passwordHash !== 'string' || user.passwordHash === '' || user.passwordHash === redactedHash;
 }
 
-/** True when the password cannot be brought back: its hash did not come along, or nobody knows how it was made. */
+/** True when the password cannot be restored: its hash was not returned, or nobody knows how it was made. */
 export function isPasswordLost(user: AuthUser, { algorithm }: AuthHashConfiguration): boolean {
   return isRedacted(user) || (algorithm === unknownAlgorithm && hasPasswordSignIn(user));
 }

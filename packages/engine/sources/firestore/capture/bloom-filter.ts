@@ -1,4 +1,7 @@
-/** The names a target still matches, as the server packs them: what is not in it is gone, what is in it may be gone too. */
+/**
+ * The names that a target still matches, as the server packs them. A name that is not in the filter is deleted; one in
+ * it may be deleted too.
+ */
 
 import { createHash } from 'node:crypto';
 
@@ -7,7 +10,7 @@ export interface BloomFilterMessage {
   readonly hashCount?: number;
 }
 
-/** A server's number is no reason to hash for minutes. */
+/** Limits the hash count that a server may ask for. */
 const hashCountMax = 100;
 
 export class BloomFilter {
@@ -21,7 +24,7 @@ export class BloomFilter {
     this.#hashCount = hashCount;
   }
 
-  /** Undefined when there is none, or one that cannot be used. */
+  /** Undefined without a usable filter. */
   static of(message: BloomFilterMessage | undefined): BloomFilter | undefined {
     const bitmap = message?.bits?.bitmap;
     const bitCount = (bitmap?.length ?? 0) * 8 - (message?.bits?.padding ?? 0);

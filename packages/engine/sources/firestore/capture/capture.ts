@@ -1,4 +1,4 @@
-/** Follows a database by Listen, one target per collection group, and hands over what happened in joined stretches of time. */
+/** Captures changes with Listen, one target per collection group, and yields them in consecutive stretches of time. */
 
 import type { CaptureOptions, ChangeBatch, ChangeCapture, Instant, ReadOptions } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
@@ -16,23 +16,23 @@ import { ReadBudget } from './read-budget.ts';
 import { scanEverything } from './scan-everything.ts';
 
 const targetsPerStreamMax = 100;
-/** Google's servers say a word within a minute by themselves, so that a quiet database costs no reads. */
+/** Google's servers send a message within a minute by themselves, so a database without changes costs no reads. */
 const defaultAskAfterMs = 75_000;
 const reasonLengthMax = 200;
-/** Catch-ups in a row without a snapshot in between: something else is wrong. */
+/** With more catch-ups in a row without a snapshot, something else is wrong. */
 const catchUpsMax = 3;
 /**
- * Streams that end so often before anything was complete do not get there: a scan does, and less often each time. Not
- * before the time since is a gap anyway.
+ * After this many streams that ended before anything was complete, a scan is used instead, less often each time. Only
+ * once the time since is a gap anyway.
  */
 const cutsMax = 4;
 const scanPauseMsMin = 10_000;
 const scanPauseMsMax = 10 * minuteMs;
 
 export interface CaptureSettings {
-  /** How often, while something changes, it is proved that no collection is unknown; as often as there are batches. */
+  /** How often it is proved, while something changes, that no collection is unknown; by default once per batch. */
   readonly proofIntervalMs?: number;
-  /** A stream that says nothing for so long is asked up to when everything was sent, which is a read. */
+  /** A stream that is silent this long is asked up to which time everything was sent, which costs a read. */
   readonly askAfterMs?: number;
 }
 
@@ -52,14 +52,14 @@ export class FirestoreCapture implements ChangeCapture {
 
 class CaptureRun {
   readonly #parts: CaptureParts;
-  /** Groups that a server dropped before they had caught up: they are scanned instead of asked for again. */
+  /** Groups that a server dropped before they had caught up; they are scanned instead. */
   readonly #dropped = new Set<string>();
   readonly #askAfterMs: number;
   #targetsPerStream = targetsPerStreamMax;
   #catchUpsInARow = 0;
-  /** Attempts in a row that listened and handed over nothing. */
+  /** Attempts in a row that listened and yielded nothing. */
   #cutsInARow = 0;
-  /** When the last streams were lost; undefined when nobody listened yet, or when they may have been dead for longer. */
+  /** When the last streams were lost; undefined if nobody listened yet, or if they may have been dead for longer. */
   #blindSinceMs: number | undefined;
   #progressedMs = performance.now();
   #scanPauseMs = 0;
@@ -96,7 +96,7 @@ class CaptureRun {
       } catch (error) {
         if (signal?.aborted) throwIfAborted(signal);
         const failure = this.#mustScan(error) ? yield* this.#scan(error) : error;
-        // A scan does for streams that do not hold, and does not mend them: whoever asks is told when they do not come back.
+        // A scan replaces broken streams but does not repair them: if they do not come back, that is reported.
         if (failure === undefined && needsCatchUp(error)) retrier.progress();
         if (failure !== undefined) {
           this.#learnFrom(failure);
@@ -120,7 +120,7 @@ class CaptureRun {
     this.#progressedMs = performance.now();
   }
 
-  /** What went wrong with it, if anything. */
+  /** Returns the error of the scan, if any. */
   async *#scan(error: unknown): AsyncGenerator<ChangeBatch, unknown> {
     this.#catchUpsInARow += 1;
     this.#scanPauseMs = Math.min(scanPauseMsMax, Math.max(scanPauseMsMin, 2 * this.#scanPauseMs));
@@ -145,7 +145,7 @@ class CaptureRun {
     return { readTime, ...this.#call };
   }
 
-  /** Nothing to listen to: time passes, and the first collection is waited for. */
+  /** There is nothing to listen to: time advances until the first collection appears. */
   async *#wait(): AsyncGenerator<ChangeBatch, void> {
     const { source, options, groups, covered } = this.#parts;
     while (groups.ids.length === 0 && !options.ending?.aborted) {
@@ -186,13 +186,16 @@ class CaptureRun {
   }
 }
 
-/** The other side said so, or its connection ended: until that moment it was listened to. One that fell silent may have been gone before. */
+/**
+ * The other side ended the stream or its connection, so it was listening until then. A stream that fell silent may have
+ * been dead before.
+ */
 function isOpenlyCut(error: unknown): boolean {
   if (!(error instanceof GrpcError) || error.code === grpcCode.DEADLINE_EXCEEDED) return false;
   return !/silent|ETIMEDOUT|UNREACH/.test(error.message);
 }
 
-/** One line, whatever a server or what stands before it says. */
+/** As one line, whatever a server or proxy says. */
 function reasonOf(error: unknown): string {
   const said = (error instanceof Error ? error.message : String(error)).replace(/[\s\p{Cc}]+/gu, ' ').trim();
   const brief = said.length > reasonLengthMax ? `${said.slice(0, reasonLengthMax)}…` : said;

@@ -1,7 +1,7 @@
 /**
- * Closes a gap in the data: names and times of the whole scope are read at one instant and compared with what was
- * known. What differs is handed over by the time of its last change, so that each piece extends what is covered and a
- * catch-up that dies in the middle goes on where it was.
+ * Closes a gap in the data: reads names and times of the whole scope at one instant and compares them with what was
+ * known. Differences are yielded in order of their last change, so that each piece extends the covered time, and a
+ * catch-up that dies can be continued.
  */
 
 import {
@@ -17,13 +17,13 @@ import { type Change, deleteChange, inCommitOrder } from './changes.ts';
 import { changesOf, type NameAndTime, namesOf } from './group-scan.ts';
 
 const fetchAtOnce = 1_000;
-/** Changed names held at once; more of them take another pass over the names. */
+/** Changed names kept in memory; with more, another pass over the names is needed. */
 const defaultChangedMax = 200_000;
-/** Deletions held at once; more than these cannot be told. */
+/** Deletions kept in memory; more than these cannot be reported. */
 const goneMax = 1_000_000;
-/** Of a document whose time nobody knows. */
+/** The time of a document whose time is unknown. */
 const unknownTime = instantFromParts(0, 0);
-/** Documents of unknown collections that are fetched at once; more than these need a new base. */
+/** Documents of unknown collections that are fetched; with more, a new base is needed. */
 const missedMax = 20_000;
 
 export interface CatchUpRequest {
@@ -31,11 +31,11 @@ export interface CatchUpRequest {
   /** Everything up to here is known. */
   readonly since: Instant;
   readonly at: Instant;
-  /** Documents known to have existed, ascending, by their times where those are known; those that are gone become deletes. */
+  /** Documents known to have existed, ascending, with their times if those are known. Missing ones become deletes. */
   readonly known: () => AsyncIterable<NameAndTime>;
-  /** Whether that was all of them, once they were passed. */
+  /** Whether `known` was complete, once it was read. */
   readonly knowsAll: () => boolean;
-  /** Told of every path that exists, changed or not. */
+  /** Called with every existing path, changed or not. */
   readonly onPath: (path: string) => void;
   readonly signal: AbortSignal | undefined;
   readonly changedMax?: number;
@@ -45,9 +45,9 @@ export interface CatchUpRequest {
 export interface CaughtUp {
   readonly changes: Change[];
   readonly through: Instant;
-  /** More was deleted, or missed, than could be held, or the database was set back: some of it is missing. */
+  /** Some of it is missing: too much was deleted or missed, or the database was reset to an older state. */
   readonly deletionsLost: boolean;
-  /** Among them are documents that nobody knew although they are older than what is covered: of collections found now. */
+  /** Some documents are older than the covered time but were unknown: they are of newly found collections. */
   readonly hadMissed: boolean;
 }
 
@@ -68,7 +68,7 @@ export async function* catchUp(source: FirestoreSource, request: CatchUpRequest)
     const { deletionsLost, isWhole, gone } = difference;
     const groups = groupsOf(difference.changed);
     const last = isWhole ? groups.pop() : undefined;
-    // With the first piece: whoever goes on behind it takes their collections for known.
+    // With the first piece, because a capture that continues after it knows their collections.
     const missed = isFirst ? await fetchAll(source, difference.missed, request) : [];
     const hadMissed = missed.length > 0;
     const withMissed = (changes: Change[]) => inCommitOrder([...missed.splice(0), ...changes]);
@@ -98,7 +98,7 @@ async function fetchAll(
   return changes;
 }
 
-/** One pass over all names. When there is too much, the oldest changes are kept and the pass is not whole. */
+/** One pass over all names. If there are too many changes, the oldest are kept and the pass is not complete. */
 async function compareNames(source: FirestoreSource, request: CatchUpRequest): Promise<Difference> {
   const { at, since, scope, signal, changedMax = defaultChangedMax } = request;
   const oldest = new OldestChanges(changedMax);
@@ -121,7 +121,7 @@ async function compareNames(source: FirestoreSource, request: CatchUpRequest): P
       const before = !next.done && next.value.path === name.path ? next.value : undefined;
       if (before !== undefined) next = await known.next();
       request.onPath(name.path);
-      // An older version than is known stands behind newer ones in the log, and no instant would show it.
+      // An older version than the known one would come after newer ones in the log, and no instant would show it.
       wasSetBack ||= before !== undefined && before.at > name.at;
       if (name.at > since) oldest.add(name);
       else if (isMissed(name, before) && request.knowsAll()) {
@@ -141,11 +141,11 @@ function isMissed({ at }: NameAndTime, before: NameAndTime | undefined): boolean
   return before === undefined || (before.at !== unknownTime && before.at < at);
 }
 
-/** Keeps the oldest of many changes in bounded memory. */
+/** Keeps the oldest changes in bounded memory. */
 class OldestChanges {
   readonly #max: number;
   #kept: NameAndTime[] = [];
-  /** Everything at or after this moment was dropped; all before it is kept. */
+  /** Changes at or after this time were dropped; all earlier ones are kept. */
   #horizon: Instant | undefined;
 
   constructor(max: number) {
@@ -158,7 +158,7 @@ class OldestChanges {
     if (this.#kept.length < 2 * this.#max) return;
     this.#kept.sort(byTime);
     this.#horizon = this.#kept[this.#max]!.at;
-    // Changes of one moment stay together: a commit holds far fewer than are kept.
+    // Changes of one time stay together; a commit has far fewer than are kept.
     this.#kept = this.#kept.filter((kept) => kept.at < this.#horizon!);
   }
 
@@ -171,7 +171,7 @@ function byTime(left: NameAndTime, right: NameAndTime): number {
   return left.at < right.at ? -1 : left.at > right.at ? 1 : 0;
 }
 
-/** Groups to fetch at once; changes of one moment are never in two of them. */
+/** Groups to fetch together; changes of one time are never split. */
 function groupsOf(changed: readonly NameAndTime[]): NameAndTime[][] {
   const groups: NameAndTime[][] = [];
   for (const name of changed) {

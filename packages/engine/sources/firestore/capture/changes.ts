@@ -1,4 +1,4 @@
-/** Changes that were seen and not yet handed over. */
+/** Changes that were received and not yet yielded. */
 
 import { encodeDeletedDocument } from '../../../ports/deleted-document.ts';
 import {
@@ -18,9 +18,9 @@ import { DocumentBatchBuilder, nameOfDocument } from '../scan/document-batch-bui
 export interface Change {
   readonly kind: RecordKind;
   readonly path: string;
-  /** Update time of a put; for a delete the moment the document was seen gone. */
+  /** The update time of a put; for a delete, when the document was seen to be missing. */
   readonly at: Instant;
-  /** When the document came into being; empty for a delete. */
+  /** When the document was created; empty for a delete. */
   readonly createdAt: Instant;
   readonly body: Buffer;
 }
@@ -63,7 +63,7 @@ export class PendingChanges {
     return inCommitOrder(this.#changes.filter((change) => change.at <= instant));
   }
 
-  /** In place of the deletes of its path that were told with a later time. */
+  /** Replaces the deletes of its path that have a later time. */
   moveDelete(change: Change): void {
     const isSame = ({ kind, path, at }: Change) => kind === change.kind && path === change.path && at > change.at;
     this.#changes = this.#changes.filter((other) => !isSame(other));
@@ -80,7 +80,7 @@ export class PendingChanges {
   }
 }
 
-/** A document that several listeners report is reported once. */
+/** Sorts changes by commit. A document that several listeners report is kept once. */
 export function inCommitOrder(changes: readonly Change[]): Change[] {
   const sorted = [...changes].sort((left, right) => {
     if (left.at !== right.at) return left.at < right.at ? -1 : 1;
@@ -93,9 +93,9 @@ export function inCommitOrder(changes: readonly Change[]): Change[] {
 }
 
 /**
- * Cuts changes in commit order into pieces of about `bytesMax`, each complete up to its `through`. What was committed at
- * one moment stays together, and so does what lies before `covered` (a collection found late) with what follows it. They end at
- * marks where there are some: only from a mark it can be gone on without a look at every name.
+ * Splits changes, in commit order, into pieces of about `bytesMax`, each complete up to its `through`. Changes of one
+ * time stay together, and so do changes before `covered` (a collection found late) with what follows them. Pieces end
+ * at marks if there are some: only from a mark can capture resume without reading every name.
  */
 export function piecesOf(
   changes: readonly Change[],

@@ -1,4 +1,4 @@
-/** How far a capture has come, and what it says of the stretches it hands over. */
+/** How far a capture has come, and what it reports about its stretches. */
 
 import type { CaptureGap, CaptureOptions, ChangeBatch, Instant } from '../../../ports/index.ts';
 import { isInScope } from '../scan/scope.ts';
@@ -11,7 +11,7 @@ export class CoveredTime {
   #through: Instant;
   /** Belongs to #through. */
   #resumeToken: Buffer | undefined;
-  /** The last instant at which it is known that no collection was unknown; a late one was missed since. */
+  /** The last instant at which all collections were known; a collection found later was missed since then. */
   #provedThrough: Instant;
   #lateGroups: string[] = [];
   #isBetweenMarks: boolean;
@@ -38,7 +38,7 @@ export class CoveredTime {
     return this.#resumeToken;
   }
 
-  /** Whether something that happened before #through was to be told behind it. */
+  /** Whether changes before #through are still to be reported after it. */
   get isBetweenMarks(): boolean {
     return this.#isBetweenMarks;
   }
@@ -47,12 +47,14 @@ export class CoveredTime {
     return this.#lateGroups;
   }
 
-  /** In one step: a group that is listened to and not known as late would hide what was missed of it. */
+  /**
+   * In one step: if a late group were listened to before it is marked as late, what was missed of it would stay hidden.
+   */
   addGroups(groups: CollectionGroups, found: readonly NewGroup[]): void {
     for (const { id, isLate } of found) {
       groups.add(id);
       if (isLate) this.#lateGroups.push(id);
-      // The token at hand knows nothing of the new group.
+      // The current token does not cover the new group.
       this.#resumeToken = undefined;
     }
   }
@@ -61,7 +63,7 @@ export class CoveredTime {
     if (at > this.#provedThrough) this.#provedThrough = at;
   }
 
-  /** After a scan of everything nothing is late any more. */
+  /** After a full scan no group is late. */
   forgetLateGroups(): void {
     this.#lateGroups = [];
   }
@@ -104,10 +106,11 @@ export class CoveredTime {
     const reason = `Collections were found late: ${this.#lateGroups.join(', ')}.`;
     this.#lateGroups = [];
     const { knownCollectionIds, knownNames, position } = this.#options;
-    // A collection that was not known at the start had no documents then that could have been deleted since.
+    // A collection that was unknown at the start had no documents then, so none can have been deleted since.
     const knewAll = (knownCollectionIds ?? knownNames ?? position) !== undefined;
     const from = gap !== undefined && gap.from < this.#provedThrough ? gap.from : this.#provedThrough;
-    // Where some were unknown there may be more, until a proof says otherwise; where none can be made, this is all there is.
+    // If some collections were unknown there may be more, until a proof shows otherwise. If no proof is possible, this
+    // is all that can be known.
     if (!this.#groups.canProve) this.#provedThrough = through;
     const late = { from, through: gap !== undefined && gap.through > through ? gap.through : through };
     const reasons = gap === undefined ? reason : `${gap.reason} ${reason}`;

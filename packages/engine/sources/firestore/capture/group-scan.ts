@@ -1,4 +1,4 @@
-/** All names of one collection group at one instant, and how they differ from what is known of the group. */
+/** All names of one collection group at one instant, and the differences to what is known about it. */
 
 import {
   comparePaths,
@@ -19,7 +19,7 @@ import { eachPath, forEachRecord } from '../scan/records.ts';
 import { runQuery } from '../scan/run-query.ts';
 import { type Change, deleteChange, putChange } from './changes.ts';
 
-/** Differences of one group that are held at once; more are a matter for a scan of everything. */
+/** Differences of one group kept in memory; with more, a full scan is needed. */
 export const differencesMax = 200_000;
 
 export interface NameAndTime {
@@ -72,12 +72,12 @@ export interface GroupDifferenceRequest extends ReadOptions {
   readonly since: Instant;
   /** Names at `since`, of all groups. */
   readonly known: AsyncIterable<RecordBatch>;
-  /** Paths heard of as existing; those that are not there become deletes too. */
+  /** Paths reported as existing; missing ones become deletes too. */
   readonly heard: Iterable<string>;
   readonly isInScope: (path: string) => boolean;
 }
 
-/** What changed in a group after `since` up to `readTime`, by its names then and the names known at `since`. */
+/** The changes of a group after `since` up to `readTime`, from its names then and the names known at `since`. */
 export async function differenceOfGroup(
   client: FirestoreClient,
   { group, since, known, heard, isInScope, ...options }: GroupDifferenceRequest,
@@ -146,7 +146,7 @@ export function namesOf(batch: RecordBatch): NameAndTime[] {
   return names;
 }
 
-/** Known names of a group that a test says are gone, to be looked at one by one. */
+/** Known names of a group that the test reports as missing, to be read one by one. */
 export async function knownPathsWhere(
   known: AsyncIterable<RecordBatch>,
   group: string,

@@ -1,4 +1,4 @@
-/** Which collection groups are listened to, how new ones are found, and how it is proved that there are no others. */
+/** Knows which collection groups are listened to, finds new ones, and proves that there are no others. */
 
 import {
   type CaptureOptions,
@@ -21,16 +21,16 @@ import type { QueryPart } from '../scan/scope.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import type { Change } from './changes.ts';
 
-/** Below so many of the documents that changed we look for new collections. */
+/** New collections are searched below this many changed documents. */
 const parentsPerRound = 20;
 const countsAtOnce = 8;
-/** While something changes, proofs may cost a read per second; while nothing does, far less. */
+/** While something changes, proofs may cost one read per second; otherwise far less. */
 const msPerRead = 1_000;
 const quietProofMs = 10 * minuteMs;
 
 export interface NewGroup {
   readonly id: string;
-  /** Documents were in it before the time that has been handed over as covered: they were missed. */
+  /** It had documents before the end of the covered time, which were missed. */
   readonly isLate: boolean;
 }
 
@@ -66,7 +66,7 @@ export class CollectionGroups {
     if (!this.#isFixed) for (const id of collectionIdsOnPath(path)) this.#groups.add(id);
   }
 
-  /** What is known at the start: from the caller, from the names it knows, or by looking around. */
+  /** The groups at the start: from the caller, from the names it knows, or by searching. */
   async initialise(options: CaptureOptions, reads: ReadOptions): Promise<void> {
     if (this.#scope.collections !== 'all') {
       for (const path of this.#scope.collections) this.#groups.add(collectionIdOf(path));
@@ -84,12 +84,12 @@ export class CollectionGroups {
     try {
       for await (const batch of knownNames?.(from) ?? []) for (const path of eachPath(batch)) this.note(path);
     } catch (error) {
-      // Nobody knows any more: a catch-up tells of the gap, and finds the groups that are there.
+      // They cannot be known any more: a catch-up will report the gap and find the groups.
       if (!isEngineError(sourceFailure(error), 'SNAPSHOT_TOO_OLD')) throw error;
     }
   }
 
-  /** Looks, as of `reads.readTime`, for groups nobody listens to yet: at the root, and below what has changed. */
+  /** Searches, at `reads.readTime`, for groups that are not listened to: at the root, and below changed documents. */
   async findNew(changes: readonly Change[], coveredThrough: Instant, reads: ReadOptions): Promise<NewGroup[]> {
     if (this.#isFixed) return [];
     const parents = ['', ...parentsToLookBelow(changes)];
@@ -97,7 +97,7 @@ export class CollectionGroups {
     return await this.#asNew(new Set(found.flat()), coveredThrough, reads);
   }
 
-  /** Ids that nobody listens to: directly below a document, and what lies below those, also under missing documents. */
+  /** New collection ids directly below a document and below those, also under missing documents. */
   async #idsBelow(parent: string, reads: ReadOptions): Promise<string[]> {
     const found: string[] = [];
     for await (const id of listCollectionIds(this.#client, parent, reads)) {
@@ -108,7 +108,7 @@ export class CollectionGroups {
     return found;
   }
 
-  /** Sampled all over the database. */
+  /** Searches by samples from the whole database. */
   async discover(coveredThrough: Instant, reads: ReadOptions): Promise<NewGroup[]> {
     return await this.#asNew(await discoverGroups(this.#client, reads), coveredThrough, reads);
   }
@@ -121,8 +121,8 @@ export class CollectionGroups {
   }
 
   /**
-   * Whether the groups that are known hold every document there is: the database's count of all against the sum of its
-   * counts of each. Undefined when it does not count all collections at once.
+   * Whether the known groups hold every document: compares the database's count of everything with the sum of its
+   * counts of the groups. Undefined when the database cannot count everything at once.
    */
   async holdEverything(reads: ReadOptions): Promise<boolean | undefined> {
     this.#provedMs = performance.now();
@@ -147,12 +147,12 @@ export class CollectionGroups {
     return groups;
   }
 
-  /** A group may have lost its last document since the start: that deletion must be heard too. */
+  /** A group may have lost its last document since the start, and that deletion must be captured too. */
   async #addVanished(reads: ReadOptions): Promise<void> {
     try {
       for (const id of await discoverGroups(this.#client, reads)) this.#groups.add(id);
     } catch (error) {
-      // Then listening from there will not work either, and a catch-up tells of the gap.
+      // Then listening from there fails too, and a catch-up reports the gap.
       if (!isEngineError(sourceFailure(error), 'SNAPSHOT_TOO_OLD')) throw error;
     }
   }
@@ -163,7 +163,7 @@ export class CollectionGroups {
   }
 }
 
-/** Statuses of databases that do not count over all collections, or not in time. */
+/** Status codes of databases that cannot count all collections, or not in time. */
 const cannotCount: ReadonlySet<number> = new Set([
   grpcCode.UNIMPLEMENTED,
   grpcCode.INVALID_ARGUMENT,

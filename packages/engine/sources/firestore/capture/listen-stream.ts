@@ -1,6 +1,6 @@
 /**
- * One Listen stream with many collection groups on it. Tells of changes as they come and of each instant at which all its
- * groups are known to have been sent.
+ * One Listen stream with many collection groups. Reports changes as they come, and each instant up to which all its
+ * groups were sent.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -16,12 +16,12 @@ import { groupOf } from './group-scan.ts';
 import { type ListenEvent, readListenEvent } from './listen-response.ts';
 import { ResentState } from './resent-state.ts';
 
-/** One that was asked and says nothing for so long is dead. */
+/** A stream that was asked and is silent this long is dead. */
 const idleTimeoutMs = 150_000;
 /** Beyond the ids of groups. */
 const firstQuestionId = 1_000_000;
 
-/** The server dropped a group before it had caught up: asking again would be billed again and end the same way. */
+/** The server dropped a group before it had caught up: asking again would be billed again and fail again. */
 export class GroupDropped extends GrpcError {
   readonly group: string;
 
@@ -37,7 +37,7 @@ export interface ListenHandlers {
   readonly onEnd: (error: unknown) => void;
 }
 
-/** Where a group's listening starts: behind an instant, or with all the group holds. */
+/** Where listening to a group starts: after an instant, or with everything the group holds. */
 export type StartPoint =
   | { readonly readTime: Instant; readonly resumeToken?: Buffer | undefined; readonly expectedCount?: number }
   | 'beginning';
@@ -53,11 +53,11 @@ export class ListenStream {
   readonly #client: FirestoreClient;
   readonly #handlers: ListenHandlers;
   readonly #targets = new Map<number, Target>();
-  /** Of the groups that a server sends whole instead of telling what changed. */
+  /** State of groups that a server sends as a whole instead of telling changes. */
   readonly #resent = new Map<string, ResentState>();
   #call: GrpcCall | undefined;
   #nextTargetId = 1;
-  /** A document that is never there: whoever is asked for it says up to when everything was sent. */
+  /** A document that never exists: when asked for it, a server says up to which time everything was sent. */
   readonly #nowhere: string;
   readonly #askAfterMs: number;
   #askTimer: NodeJS.Timeout | undefined;
@@ -103,7 +103,7 @@ export class ListenStream {
     this.#askTimer = setInterval(() => this.#ask(), this.#askAfterMs).unref();
   }
 
-  /** Snapshots pause until the new group has caught up too. */
+  /** Snapshots pause until the new group has caught up. */
   addGroup(group: string, start: StartPoint): void {
     const targetId = this.#nextTargetId++;
     this.#targets.set(targetId, { group, start, isCurrent: false, names: undefined });
@@ -114,7 +114,7 @@ export class ListenStream {
     });
   }
 
-  /** Servers say now and then that nothing happened. Of one that does not, that word is asked for. */
+  /** Servers report from time to time that nothing changed. A server that does not is asked. */
   #ask(): void {
     if (this.#isAsking || this.#snapshotTime === undefined) return;
     this.#isAsking = true;
@@ -134,7 +134,7 @@ export class ListenStream {
     this.#call!.send(messages.listenRequest.encode({ database: this.#client.database, ...request }));
   }
 
-  /** The names the server says a group still has, once. */
+  /** Returns once the names that the group still has, as the server says. */
   takeNamesOf(group: string): BloomFilter | undefined {
     for (const target of this.#targets.values()) {
       if (target.group !== group || target.names === undefined) continue;
@@ -198,7 +198,7 @@ export class ListenStream {
     this.#handlers.onSnapshot(this);
   }
 
-  /** A server that refuses the question is not asked again; what it says of groups is heard all the same. */
+  /** A server that refuses the question is not asked again; its answers about groups still count. */
   #onAnswer({ change, cause }: ListenEvent & { kind: 'target' }): void {
     if (change !== 'REMOVE' || cause === undefined) return;
     clearInterval(this.#askTimer);
@@ -213,10 +213,7 @@ export class ListenStream {
     throw new GrpcError(cause?.code ?? grpcCode.UNAVAILABLE, reason);
   }
 
-  /**
-   * All of the group is sent again. Whoever was told of it by changes does not know what it held, and what went meanwhile
-   * would be missed.
-   */
+  /** The whole group is sent again. It is unknown what the group held, so deletions in between would be missed. */
   #onReset(target: Target): void {
     const isKnown = !target.isCurrent || this.#resent.has(target.group);
     if (!isKnown) throw new GrpcError(grpcCode.OUT_OF_RANGE, 'the target was reset');
@@ -241,7 +238,7 @@ export class ListenStream {
   }
 }
 
-/** Causes that say what is wrong with the request, not that it took too long. */
+/** Status codes about the request itself, and not about its duration. */
 const refusals: ReadonlySet<number> = new Set([
   grpcCode.INVALID_ARGUMENT,
   grpcCode.PERMISSION_DENIED,
@@ -254,7 +251,7 @@ function startFields(start: StartPoint): Record<string, unknown> {
   if (start === 'beginning') return {};
   const { readTime, resumeToken, expectedCount } = start;
   const from = resumeToken === undefined ? { readTime: timestampMessage(readTime) } : { resumeToken };
-  // The count asks for the names in a bloom filter, should the server's own differ.
+  // With the expected count, the server sends a bloom filter of the names if its own count differs.
   return expectedCount === undefined || expectedCount === 0
     ? from
     : { ...from, expectedCount: { value: expectedCount } };

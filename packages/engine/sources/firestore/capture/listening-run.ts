@@ -1,4 +1,4 @@
-/** One connection attempt: resume, check that nothing was kept back, then hand over stretch after stretch. */
+/** One connection attempt: resumes, checks that nothing was withheld, then yields stretch after stretch. */
 
 import { type CaptureGap, type ChangeBatch, type Instant, type ReadOptions, recordKind } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
@@ -14,24 +14,24 @@ import { CatchUpNeeded, Listening, needsCatchUp } from './listening.ts';
 import { historyOfNewGroups, type NewGroupHistory } from './new-group-history.ts';
 import { findWithheldChanges, type ResumedGroup } from './resume-check.ts';
 
-/** So many full batches may wait for a snapshot; a scan copes better with more than that. */
+/** This many full batches may wait for a snapshot; with more, a scan is better. */
 const pendingFactor = 16;
-/** Resuming from further back runs, and bills, the whole query: a scan of names costs the same and is bounded. */
+/** Resuming from earlier would run, and bill, the whole query; a scan of names costs the same and is bounded. */
 const resumeMsMax = 25 * minuteMs;
 const unprovedRoundsMax = 10;
 const settledMs = 5_000;
 const countsAtOnce = 8;
 const quietLookMsMax = 10 * minuteMs;
-/** Due a little before a batch is full, so that what comes meanwhile is not left over for one of its own. */
+/** A batch is sent a little before it is full, so that the rest need not be in a batch of its own. */
 const fullShare = 0.75;
-/** While batches fill up, none is kept open for longer: what follows the last full one is not kept waiting either. */
+/** While batches fill up, none is kept open longer: changes after the last full batch must not wait either. */
 const busyIntervalMs = 2_000;
 
 export interface RunLimits {
   readonly targetsPerStream: number;
   readonly askAfterMs: number;
   readonly dropped: Set<string>;
-  /** When the streams before these were lost, by the clock of the process; undefined when nobody knows since when none listens. */
+  /** When the previous streams were lost, by the process's clock; undefined when that is unknown. */
   readonly blindSinceMs: number | undefined;
 }
 
@@ -39,19 +39,19 @@ export class ListeningRun {
   readonly #parts: CaptureParts;
   readonly #limits: RunLimits;
   readonly #listening: Listening;
-  /** The streams are open; whether they tell anything before they break is another matter. */
+  /** The streams are open, but may still break before they report anything. */
   isListening = false;
   /** Groups whose counts have to be checked at the next snapshot. */
   #unchecked: ResumedGroup[] = [];
-  /** The stretch since this instant began with an interruption. */
+  /** The current stretch began with an interruption at this instant. */
   #interruptedSince: Instant | undefined;
-  /** How long nobody listened before it. */
+  /** How long nobody listened before the stretch. */
   #blindMs = Number.POSITIVE_INFINITY;
-  /** Collections that appeared in the stretch that is open: what came and went in them before its end was not heard. */
+  /** Collections that appeared in the current stretch. Documents that came and went in them were not heard. */
   readonly #newGroups = new Set<string>();
   #closedMs = performance.now();
   #wasFull = false;
-  /** What comes meanwhile waits for whoever stores what came before. */
+  /** True while the previous batch is being stored; new changes wait. */
   #isHandingOver = false;
   #changedSinceProof = true;
   #changedMs = performance.now();
@@ -72,7 +72,7 @@ export class ListeningRun {
     parts.options.ending?.addEventListener('abort', this.#wake);
   }
 
-  /** Runs until a stream breaks, which it throws, or the end is asked for. */
+  /** Runs until a stream breaks, whose error it throws, or the end is requested. */
   async *batches(): AsyncGenerator<ChangeBatch, void> {
     const { options, covered, budget, source } = this.#parts;
     await budget.wait(options.signal);
@@ -123,7 +123,7 @@ export class ListeningRun {
     }
   }
 
-  /** What was heard before the streams broke is complete up to their last snapshot. */
+  /** Yields what was heard before the streams broke, which is complete up to their last snapshot. */
   async *#handOverRest(): AsyncGenerator<ChangeBatch, void> {
     const through = this.#listening.snapshotTime;
     const isChecked = this.#unchecked.length === 0 && this.#interruptedSince === undefined;
@@ -131,7 +131,7 @@ export class ListeningRun {
     try {
       yield* this.#handOver(through);
     } catch {
-      // Whatever broke the streams is in the way of this too. It is heard again when they are back.
+      // The cause of the break prevents this too. The changes are sent again when the streams are back.
     }
   }
 
@@ -170,13 +170,14 @@ export class ListeningRun {
     return this.#isFull || performance.now() - this.#closedMs >= this.#intervalMs;
   }
 
-  /** Every group goes on where it was, or with all it holds when it was found late. */
+  /** Every group continues where it was, or starts with everything it holds when it was found late. */
   async #resume(): Promise<void> {
     const { source, groups, covered } = this.#parts;
     const now = await source.snapshotTime(this.#call);
     const ageMs = Date.parse(now) - Date.parse(covered.through);
     if (ageMs > resumeMsMax) throw new CatchUpNeeded(`nothing was heard for ${Math.round(ageMs / minuteMs)} minutes`);
-    // Deletions are told at the next mark: what was deleted before the end of the log and was to be told behind it would never be.
+    // Deletions are reported at the next mark. A deletion before the end of the log that was to be reported later would
+    // be lost.
     if (covered.isBetweenMarks)
       throw new CatchUpNeeded('what was heard before may not be written down as far as a mark');
     this.#interruptedSince = covered.through;
@@ -196,7 +197,7 @@ export class ListeningRun {
     for (const group of late) await this.#listening.listenTo(group, 'beginning');
   }
 
-  /** A group the server does not let us catch up with: its names up to now, listening only from now on. */
+  /** For a group with which the server does not let us catch up: reads its names and listens only from now on. */
   async #scanGroup(group: string, now: Instant): Promise<void> {
     const { source, options, covered } = this.#parts;
     const { knownNames, scope } = options;
@@ -246,11 +247,11 @@ export class ListeningRun {
       });
       gap = undefined;
     }
-    // Only now: a group found late in this stretch was missed since the proof before.
+    // Only now, because a group found late in this stretch was missed since the previous proof.
     if (this.#provedThrough !== undefined) covered.proved(this.#provedThrough);
   }
 
-  /** What was kept back was found as of `through`: behind an interruption no instant before it is exact. */
+  /** Withheld changes were found as of `through`, so behind an interruption no earlier instant is exact. */
   async #historyOfNewGroups(heard: readonly Change[], through: Instant, isGap: boolean): Promise<NewGroupHistory> {
     const { source, covered } = this.#parts;
     const marks = this.#listening.takeMarks(through).filter((mark) => mark > covered.through && mark < through);
@@ -260,7 +261,10 @@ export class ListeningRun {
     return await historyOfNewGroups(source.client, request);
   }
 
-  /** New collections are looked for with every change, and ever more rarely while nothing changes: each look is a read. */
+  /**
+   * New collections are searched after every change, and less and less often while nothing changes: each search costs
+   * reads.
+   */
   #isLookDue(hasChanges: boolean): boolean {
     const now = performance.now();
     if (hasChanges) this.#changedMs = now;
@@ -293,7 +297,7 @@ export class ListeningRun {
     this.#unchecked = this.#unchecked.filter((resumed) => !unchecked.includes(resumed));
   }
 
-  /** A deletion may be told with a time behind the snapshot although it happened before it: such documents are asked for. */
+  /** A deletion may be reported with a time after the snapshot although it happened before; such documents are read. */
   async #settleLateDeletes(through: Instant): Promise<void> {
     if (this.#unchecked.length === 0) return;
     const { pending } = this.#listening;
@@ -305,8 +309,8 @@ export class ListeningRun {
   }
 
   /**
-   * Several streams have their snapshots at different times. A document of a stream that is ahead may have changed before
-   * `through` and again behind it, and only the last was heard: it is asked for as of `through`.
+   * Several streams have snapshots at different times. A document of a faster stream may have changed before `through`
+   * and again after it, and only the last change was received, so it is read as of `through`.
    */
   async #alignStreams(through: Instant): Promise<void> {
     if (this.#listening.streamCount < 2) return;
@@ -317,7 +321,7 @@ export class ListeningRun {
     for (const change of found) if (change.at > covered.through) this.#listening.pending.add(change);
   }
 
-  /** True when there are some: then the stretch stays open until they have caught up too. */
+  /** True when there are new groups; then the stretch stays open until they have caught up. */
   async #listenToNew(found: readonly NewGroup[]): Promise<boolean> {
     const { groups, covered } = this.#parts;
     covered.addGroups(groups, found);
@@ -330,7 +334,7 @@ export class ListeningRun {
     return found.length > 0;
   }
 
-  /** True when collections turned up that nobody had known. */
+  /** True when unknown collections were found. */
   async #proveGroups(through: Instant): Promise<boolean> {
     const { groups, covered } = this.#parts;
     if (!this.#provesAgain && !groups.isProofDue(this.#changedSinceProof)) return false;
@@ -339,7 +343,7 @@ export class ListeningRun {
     const isWhole = await groups.holdEverything(reads);
     if (isWhole === true) {
       this.#provedThrough = through;
-      // What is written right after a change, in a collection nobody knows, is found soon and not when quiet proofs come.
+      // A write to an unknown collection right after a change is found soon, and not only by the next rare proof.
       this.#changedSinceProof = performance.now() - this.#changedMs < settledMs;
       this.#unprovedRounds = 0;
       return false;
@@ -352,13 +356,16 @@ export class ListeningRun {
     if (isWhole === false && unique.length === 0)
       throw new CatchUpNeeded('documents lie in collections that nobody knew of');
     const isOpen = await this.#listenToNew(unique);
-    // Where some were unknown there may be more: the stretch ends with a proof, unless new ones appear without end.
+    // If some collections were unknown there may be more, so the stretch ends with a proof, unless new ones keep
+    // appearing.
     this.#unprovedRounds += isOpen ? 1 : 0;
     this.#provesAgain = isOpen && isWhole === false && this.#unprovedRounds < unprovedRoundsMax;
     return isOpen;
   }
 
-  /** What changed while nobody listened is known as of its end alone, and what came and went is not known at all. */
+  /**
+   * Changes while nobody listened are known only as of the end, and documents that came and went are not known at all.
+   */
   #gapOfInterruption(changes: readonly Change[], through: Instant): CaptureGap | undefined {
     const from = this.#interruptedSince;
     const { exactWithinMs } = this.#parts.options;
@@ -368,13 +375,16 @@ export class ListeningRun {
     if (Date.parse(through) - Date.parse(from) <= exactWithinMs) return brief;
     if (changes.length > 0)
       return { from, through, reason: `${interrupted} what changed meanwhile is known only as of the end.` };
-    // A quiet database sends few snapshots, but whoever listens hears at once what changes: that time was not missed.
+    // A database without changes sends few snapshots, but changes are heard at once, so that time was not missed.
     if (this.#blindMs <= exactWithinMs) return brief;
     const reason = `${interrupted} nothing is different behind it, but what came and went meanwhile is not known.`;
     return { from, through, reason, isQuiet: true };
   }
 
-  /** A stretch is as long as a batch is kept open, unless nobody took it: then what came and went is not known for too long. */
+  /**
+   * A stretch is usually as long as a batch is open. When it was longer, what came and went in a new group is unknown
+   * for too long.
+   */
   #gapOfNewGroups(through: Instant): CaptureGap | undefined {
     const { exactWithinMs, batchIntervalMs } = this.#parts.options;
     const from = this.#parts.covered.through;

@@ -1,4 +1,7 @@
-/** All Listen streams of one connection attempt: changes gather, and the oldest of their snapshots is what is covered. */
+/**
+ * All Listen streams of one connection attempt. Collects their changes; the oldest of their snapshots is the covered
+ * time.
+ */
 
 import { type Instant, isEngineError, type SourceCallOptions } from '../../../ports/index.ts';
 import { Wake } from '../../../time/wake.ts';
@@ -9,16 +12,16 @@ import type { BloomFilter } from './bloom-filter.ts';
 import { PendingChanges } from './changes.ts';
 import { type ListenHandlers, ListenStream, type StartPoint } from './listen-stream.ts';
 
-/** Marks kept between two batches; leaving some out only makes a weaker promise. */
+/** Marks kept between two batches. Fewer marks only mean fewer exact instants. */
 const marksMax = 2_000;
 
-/** The state since the starting point cannot be told apart by listening any more: a scan must close the gap. */
+/** Listening can no longer tell the changes since the starting point; a scan must close the gap. */
 export class CatchUpNeeded extends Error {}
 
 export interface ListeningLimits {
-  /** What may wait to be handed over, be it for a snapshot or for whoever stores what came before. */
+  /** Bytes that may wait, for a snapshot or for the previous batch to be stored. */
   readonly pendingBytesMax: number;
-  /** Whether what came before is still being stored. */
+  /** Whether the previous batch is still being stored. */
   readonly isHandingOver: () => boolean;
   readonly targetsPerStream: number;
   /** A stream that says nothing for so long is asked. */
@@ -62,13 +65,13 @@ export class Listening {
 
   /** Instants up to `through` at which every stream was complete, once. */
   takeMarks(through: Instant): Instant[] {
-    // With several streams only what was aligned is exact.
+    // With several streams only aligned instants are exact.
     const taken = this.#streams.length > 1 ? [] : this.#marks.filter((mark) => mark < through);
     this.#marks = this.#marks.filter((mark) => mark > through);
     return [...taken, through];
   }
 
-  /** One token cannot stand for several streams whose snapshots differ. */
+  /** One token cannot represent several streams with different snapshots. */
   get resumeToken(): Buffer | undefined {
     return this.#streams.length === 1 ? this.#streams[0]!.resumeToken : undefined;
   }
@@ -81,18 +84,18 @@ export class Listening {
     return undefined;
   }
 
-  /** Waits for news; throws when a stream has ended. */
+  /** Waits for new data; throws when a stream has ended. */
   async wait(timeoutMs: number): Promise<void> {
     if (this.#error === undefined) await this.#wake.sleep(timeoutMs);
     if (this.#error !== undefined) throw this.#error;
   }
 
-  /** Whoever waits looks around. */
+  /** Wakes the waiting loop. */
   wake(): void {
     this.#wake.wake();
   }
 
-  /** What came before is stored. */
+  /** The previous batch is stored. */
   resume(): void {
     for (const stream of this.#streams) stream.resume();
   }
@@ -125,7 +128,10 @@ export class Listening {
     return stream;
   }
 
-  /** While storing is slow, the database keeps what it would say; what no snapshot completes is left to a scan. */
+  /**
+   * While storing is slow, reading pauses and the database keeps the changes. Changes that no snapshot completes are
+   * left to a scan.
+   */
   #bound(): void {
     const { pendingBytesMax, isHandingOver } = this.#limits;
     const { bytes } = this.pending;

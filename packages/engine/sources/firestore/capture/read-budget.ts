@@ -1,4 +1,7 @@
-/** What scans and repeated listening may read within an hour. Every try is billed, so a loop of them must end. */
+/**
+ * The reads that scans and repeated listening may spend within an hour. Every attempt is billed, so repetitions must be
+ * limited.
+ */
 
 import type { SpentReads } from '../../../ports/change-capture.ts';
 import { hourMs } from '../../../time/durations.ts';
@@ -29,7 +32,9 @@ export class ReadBudget {
     return this.#spentReads() >= this.#readsMax;
   }
 
-  /** Waits while the hour's budget is spent. One piece of work may exceed what is left: half of it would be of no use. */
+  /**
+   * Waits while the hourly budget is spent. A single step may exceed what is left, because half of it would be useless.
+   */
   async wait(signal: AbortSignal | undefined): Promise<void> {
     while (this.isSpent) await pause(lookAgainMs, signal);
   }

@@ -1,12 +1,12 @@
 /**
- * What a group holds, as far as a server tells it by resetting: instead of each change such a server sends the group's
- * whole state anew, and what was deleted is what is missing in it. Google's emulator does so with every change.
+ * The contents of a group for a server that sends the whole group again after every change instead of the change
+ * itself. Deleted documents are those that are missing in it. Google's emulator does this.
  */
 
 import { type Instant, instantFromParts, instantToParts, recordKind } from '../../../ports/index.ts';
 import type { Change } from './changes.ts';
 
-/** Of a larger group a scan learns the same and holds less. */
+/** For a larger group a scan finds the same and needs less memory. */
 const documentsMax = 200_000;
 const microsecondNanos = 1_000;
 const secondNanos = 1_000_000_000;
@@ -17,12 +17,12 @@ interface Gone {
 }
 
 export class ResentState {
-  /** Before the first whole state: what was written up to here was known before. */
+  /** Before the first complete state: documents written up to here were known before. */
   readonly #since: Instant;
   /** Path of each document to its update time; undefined until the first state is whole. */
   #held: Map<string, Instant> | undefined;
   #coming: Map<string, Instant> | undefined;
-  /** The last instant at which what is held was all there was. */
+  /** The last instant at which the kept state was complete. */
   #wholeAt: Instant;
 
   constructor(since: Instant) {
@@ -34,12 +34,12 @@ export class ResentState {
     return (this.#coming?.size ?? 0) > documentsMax || (this.#held?.size ?? 0) > documentsMax;
   }
 
-  /** From here to `complete` all that the group holds is sent. */
+  /** Everything that the group holds is sent between this call and `complete`. */
   begin(): void {
     this.#coming = new Map();
   }
 
-  /** Whether it is news. */
+  /** Returns whether it is a change. */
   hear({ kind, path, at }: Change): boolean {
     const current = this.#coming ?? this.#held;
     if (kind === recordKind.delete) {
@@ -52,8 +52,8 @@ export class ResentState {
   }
 
   /**
-   * What was there before and was not sent again. It is told as soon as it can have gone: the server does not say when, and
-   * a document that was made anew meanwhile comes with the time of that, which must not lie before.
+   * Documents that were there before and were not sent again. A deletion gets the earliest possible time: the server
+   * does not say when, and a document that was created again has the time of that, which must be later.
    */
   complete(): Gone[] {
     const [held, coming] = [this.#held, this.#coming];
@@ -67,7 +67,7 @@ export class ResentState {
     return gone;
   }
 
-  /** All there was up to here is held. */
+  /** Everything up to this time is known. */
   snapshot(at: Instant): void {
     if (this.#coming === undefined && at > this.#wholeAt) this.#wholeAt = at;
   }

@@ -1,4 +1,4 @@
-/** Reads all names at one instant, hands over what differs, and says that the time in between cannot be reached. */
+/** Reads all names at one instant, yields the differences, and reports the time in between as a gap. */
 
 import { type CaptureGap, type ChangeBatch, isEngineError } from '../../../ports/index.ts';
 import type { CaptureParts } from './capture-parts.ts';
@@ -19,19 +19,19 @@ export async function* scanEverything(
     try {
       for await (const batch of knownNames?.(covered.through) ?? []) yield* namesOf(batch);
     } catch (error) {
-      // Nobody knows any more what was there: what is gone since cannot be told, and that is.
+      // The former state cannot be known any more, so deletions since then cannot be reported, and the gap says so.
       if (!isEngineError(error, 'SNAPSHOT_TOO_OLD')) throw error;
       isKnown = false;
     }
   };
-  // The first piece tells of the whole gap, so that none of it is believed if the catch-up dies half-way.
+  // The first piece reports the whole gap, so that none of it is trusted if the catch-up dies.
   let gap: CaptureGap | undefined = covered.gap(covered.through, at, reason);
   covered.forgetLateGroups();
   try {
     const knowsAll = (): boolean => knownNames !== undefined && isKnown;
     for await (const piece of catchUp(source, { scope, since: covered.through, at, known, knowsAll, onPath, signal })) {
       const isUnknown = piece.deletionsLost || (gap !== undefined && !isKnown);
-      // What was missed was missing since the last proof.
+      // Missed documents were missing since the last proof.
       const from = gap !== undefined && piece.hadMissed ? covered.provedThrough : covered.through;
       if (isUnknown || (gap !== undefined && piece.hadMissed)) gap = covered.gap(from, at, reason);
       if (isUnknown) gap = { ...gap!, deletionsUnknown: true };
