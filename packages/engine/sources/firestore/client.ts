@@ -1,4 +1,4 @@
-/** One database at the other end of a channel: how it is addressed, how calls are retried, what they have cost. */
+/** One database behind a channel: how it is addressed, how calls are retried, what they have cost. */
 
 import type { SourceUsage } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
@@ -15,16 +15,16 @@ export interface ClientOptions {
   /** `projects/{project}/databases/{database}`. */
   readonly database: string;
   readonly retry?: Partial<RetryOptions>;
-  /** Documents read per second over all scans of this client; absent: as fast as they come. */
+  /** Documents per second that all scans of this client together may read; absent: unlimited. */
   readonly readRateLimit?: number;
-  /** How long a server may be silent over REST before it is known to offer that (15 seconds). */
+  /** How long a server may be silent over REST while it is not known to support that (15 seconds). */
   readonly restAnswerTimeoutMs?: number;
 }
 
 export interface CollectLimits {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
-  /** Statuses the caller has a better answer to than trying again. */
+  /** Status codes that the caller handles better than by trying again. */
   readonly giveUpOn?: ((code: number) => boolean) | undefined;
 }
 

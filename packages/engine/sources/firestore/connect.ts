@@ -1,4 +1,4 @@
-/** From settings to a connected database: the one place that knows how the parts of this folder fit together. */
+/** Connects to a database: the only place that knows how the parts of this folder fit together. */
 
 import { googleOauthOrigin, type ServiceAccountKey } from '../../google/assertion.ts';
 import { FirestoreTarget } from './apply/target.ts';
@@ -39,7 +39,7 @@ export interface ConnectOptions {
   /** HTTP/2 connections to spread the streams over. */
   readonly connections?: number;
   readonly retry?: Partial<RetryOptions>;
-  /** As much as one call may bring in before everything else in the process has its turn; absent: no bound. */
+  /** How many bytes one call may receive before other work in the process gets its turn; absent: no limit. */
   readonly turnBytesMax?: number;
   /** Documents read per second; absent: unlimited. */
   readonly readRateLimit?: number;
@@ -55,7 +55,7 @@ export interface ConnectedFirestore {
 
 const firestoreOrigin = 'https://firestore.googleapis.com';
 const identityOrigin = 'https://identitytoolkit.googleapis.com';
-/** Emulators may say nothing while nothing happens, and charge nothing for being asked. */
+/** Emulators may be silent while nothing changes, and asking them costs nothing. */
 const freeAskAfterMs = 6_000;
 
 export function connectFirestore(options: ConnectOptions): ConnectedFirestore {

@@ -1,4 +1,4 @@
-/** What the database says about itself, and whether it can be reached at all. */
+/** What the database says about itself, and whether it can be reached. */
 
 import {
   EngineError,
@@ -20,20 +20,20 @@ import { GrpcError, grpcCode } from './transport/status.ts';
 
 const probeTimeoutMs = 15_000;
 const probeAttemptsMax = 3;
-/** A clock that stands still does not come to the next millisecond. */
+/** A clock that stands still never reaches the next millisecond. */
 const looksMax = 10;
 
 export interface DatabaseInfo {
   readonly database: string;
   readonly locationId: string | undefined;
   readonly pointInTimeRecovery: boolean;
-  /** False for databases that were made without them: nobody can listen to those. */
+  /** False for databases without real-time updates: nobody can listen to those. */
   readonly realtimeUpdates: boolean;
-  /** How far back reads reach; moves on with the clock. */
+  /** The earliest readable time; it advances with the clock. */
   readonly earliestReadTime: Instant;
 }
 
-/** The database's own clock, from a read that costs at most one document. */
+/** The time of the database's own clock, from a read that costs at most one document. */
 export async function snapshotTime(client: FirestoreClient, options: SourceCallOptions = {}): Promise<Instant> {
   const query = structuredQuery(client, { collection: null, start: null, end: null }, { namesOnly: true, limit: 1 });
   const request = messages.runQueryRequest.encode({ parent: client.root, structuredQuery: query });
@@ -51,9 +51,9 @@ export async function snapshotTime(client: FirestoreClient, options: SourceCallO
 }
 
 /**
- * With point-in-time recovery whole minutes stay readable for days, and any other instant for an hour. That is a whole
- * millisecond then, as most people write times, so that what they are told is exact; and not before now, so that nothing is
- * missed that was written just before.
+ * With point-in-time recovery, whole minutes stay readable for days, and any other instant for an hour. Otherwise a
+ * whole millisecond is used, because most tools write times like that. It is not before now, so that nothing that was
+ * just written is missed.
  */
 export async function lastingSnapshotTime(client: FirestoreClient, options: SourceCallOptions): Promise<Instant> {
   const [now, info] = await Promise.all([snapshotTime(client, options), databaseInfo(client, options)]);
@@ -95,7 +95,7 @@ export async function databaseInfo(client: FirestoreClient, options: SourceCallO
         database.earliestVersionTime === undefined ? anHourAgo() : toInstant(database.earliestVersionTime),
     };
   } catch (error) {
-    // Google's emulator has no admin API, and a data role may not include it: an hour is what every database keeps.
+    // Google's emulator has no admin API, and a data role may not include it. Every database keeps one hour.
     if (
       error instanceof GrpcError &&
       [grpcCode.UNIMPLEMENTED, grpcCode.PERMISSION_DENIED].some((c) => c === error.code)
@@ -121,9 +121,9 @@ export type ProbeResult =
   | { readonly status: 'ok'; readonly info: DatabaseInfo }
   | { readonly status: 'unauthorized' | 'not_found' | 'unavailable'; readonly error: EngineError };
 
-/** Tells apart what a person would mend differently: the credentials, the ids, or nothing but time. */
+/** Distinguishes problems with different solutions: the credentials, the ids, or a temporary outage. */
 export async function probe(client: FirestoreClient, options: SourceCallOptions = {}): Promise<ProbeResult> {
-  // Somebody waits for the answer: a few attempts, not the patience of a night's work.
+  // A user waits for the answer, so only a few attempts are made.
   const retry = { ...client.retry, attemptsMax: Math.min(probeAttemptsMax, client.retry.attemptsMax) };
   const impatient = new FirestoreClient({ channel: client.channel, database: client.database, retry });
   try {

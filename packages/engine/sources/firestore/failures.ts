@@ -1,9 +1,12 @@
-/** From gRPC's codes to the errors the engine tells apart. */
+/** Translates gRPC codes to the errors of the engine. */
 
 import { EngineError, type EngineErrorCode } from '../../ports/index.ts';
 import { GrpcError, grpcCode, grpcCodeName } from './transport/status.ts';
 
-/** Listening has no read time of its own to go by, so here the words decide. Reads go by their age: see readFailure. */
+/**
+ * Listening has no read time, so the message decides whether it was too old. For reads their age decides: see
+ * readFailure.
+ */
 const tooOld = /too old|older than|whole minute|no longer available/i;
 
 const sourceCodes: Readonly<Record<number, EngineErrorCode>> = {
@@ -25,7 +28,7 @@ const targetCodes: Readonly<Record<number, EngineErrorCode>> = {
   [grpcCode.RESOURCE_EXHAUSTED]: 'RESTORE_QUOTA_EXCEEDED',
 };
 
-/** The least that Google's access control must grant, by what was asked for. */
+/** The smallest role that each kind of access needs. */
 const roles = {
   read: 'Cloud Datastore Viewer (roles/datastore.viewer)',
   write: 'Cloud Datastore User (roles/datastore.user)',
@@ -62,7 +65,7 @@ const away: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'its name could not be resolved',
 };
 
-/** A network's own words are for those who know them; they stand behind a sentence for everybody else. */
+/** A network error in words that everybody understands, followed by the original message. */
 function messageOf(error: GrpcError): string {
   const { cause } = error;
   const { code = '' } = (cause instanceof AggregateError ? cause.errors[0] : (cause ?? {})) as NodeJS.ErrnoException;

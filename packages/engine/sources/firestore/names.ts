@@ -1,4 +1,4 @@
-/** Names, paths and positions between them. */
+/** Names, paths, and positions between documents. */
 
 import type { PathRange } from '../../ports/index.ts';
 import { comparePaths } from '../../ports/index.ts';
@@ -16,12 +16,12 @@ export function isCollectionPath(path: string): boolean {
   return path !== '' && segmentCount(path) % 2 === 1 && path.split('/').every((segment) => segment !== '');
 }
 
-/** Queries take only document names as bounds; a collection's path stands for the position before its documents. */
+/** Queries accept only document names as bounds, so a collection's path means the position before its documents. */
 export function positionOf(path: string): string {
   return segmentCount(path) % 2 === 1 ? `${path}/${smallestId}` : path;
 }
 
-/** No collection id sorts before a single zero character, so this lies between a document and all below it. */
+/** No collection id sorts before a single zero character, so this is between a document and everything below it. */
 const behind = `/\0/${smallestId}`;
 
 /** The position right behind a document, before its own descendants. */
@@ -29,14 +29,14 @@ export function positionBehind(documentPath: string): string {
   return segmentCount(documentPath) % 2 === 1 ? positionOf(documentPath) : documentPath + behind;
 }
 
-/** The document a position made by positionBehind lies behind; undefined for any other position. */
+/** The document before a position made by positionBehind; undefined for any other position. */
 export function documentBefore(position: string): string | undefined {
   return position.endsWith(behind) ? position.slice(0, -behind.length) : undefined;
 }
 
 /** All that lies in a collection and below its documents, and nothing else. */
 export function subtreeOf(collectionPath: string): { start: string; end: string } {
-  // No id is smaller than one with a zero character appended, so this is where the next collection could begin.
+  // The next possible id is this one with a zero character appended, so the next collection begins there.
   return { start: `${collectionPath}/${smallestId}`, end: `${collectionPath}\0/${smallestId}` };
 }
 

@@ -1,11 +1,11 @@
-/** So many per second, on average and never more than one second's worth at once. */
+/** Allows a number per second on average, and never more than one second's worth at once. */
 
 import { pause } from './retry.ts';
 
 export class RateLimiter {
   readonly #now: () => number;
   #perSecond: number;
-  /** The moment up to which everything that was let through is paid for. */
+  /** The time up to which everything that was allowed is accounted for. */
   #paidUntilMs: number;
 
   constructor(perSecond: number, now: () => number = () => performance.now()) {

@@ -1,4 +1,4 @@
-/** Tells a read time that is out of reach from other mistakes, by the database's own clock instead of its words. */
+/** Detects that a read time is too old by the database's own clock and not by its message. */
 
 import { EngineError, type Instant, instantToParts, type ReadOptions, toWholeMinute } from '../../ports/index.ts';
 import type { FirestoreClient } from './client.ts';
@@ -8,7 +8,7 @@ import { GrpcError, grpcCode, grpcCodeName } from './transport/status.ts';
 
 const hourSeconds = 3600;
 const daySeconds = 24 * hourSeconds;
-/** How long before the end of its reach a time counts as lost: clocks and requests take a moment. */
+/** A time this close to the limit counts as too old, because clocks differ and requests take a moment. */
 const slackSeconds = 60;
 const codesAboutTime: readonly number[] = [
   grpcCode.FAILED_PRECONDITION,

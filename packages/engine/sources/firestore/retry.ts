@@ -1,4 +1,4 @@
-/** Patience with limits: exponential delays with full jitter, a number of attempts without progress, one token renewal. */
+/** Retries with limits: exponential delays with jitter, a number of attempts without progress, one token renewal. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError, noteResumed, noteWaiting } from '../../ports/index.ts';
@@ -6,7 +6,7 @@ import { sourceFailure } from './failures.ts';
 import { GrpcError, grpcCode, isTransient } from './transport/status.ts';
 
 export interface RetryOptions {
-  /** Failures in a row, without a single message in between, until the error is given up to the caller. */
+  /** Failures in a row, without any message in between, after which the error is thrown. */
   readonly attemptsMax: number;
   readonly delayBaseMs: number;
   readonly delayMaxMs: number;
@@ -27,7 +27,7 @@ export class Retrier {
     this.#signal = signal;
   }
 
-  /** Something arrived: the count of failures begins anew. */
+  /** Something arrived, so failures are counted from zero. */
   progress(): void {
     if (this.#failures > 0) noteResumed();
     this.#failures = 0;
@@ -51,7 +51,7 @@ export class Retrier {
   }
 }
 
-/** Half of the delay is certain, half is chance, so that many workers do not come back at once. */
+/** Half of the delay is fixed, half is random, so that many workers do not come back at once. */
 export function backoffMs(options: RetryOptions, failures: number): number {
   const full = Math.min(options.delayMaxMs, options.delayBaseMs * 2 ** (failures - 1));
   return full / 2 + Math.random() * (full / 2);

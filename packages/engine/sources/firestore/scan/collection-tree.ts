@@ -1,4 +1,4 @@
-/** The collections of a database for people to look at and choose from. */
+/** The collections of a database, for people to view and choose from. */
 
 import { collectionShape } from '../../../format/collection-counter.ts';
 import { everything, type PathRange, type ReadOptions, type Scope, wholeDatabase } from '../../../ports/index.ts';
@@ -14,19 +14,22 @@ import { eachPath } from './records.ts';
 import { scanRange } from './scan.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
 
-/** One collection, or all of one name below the documents of another: the events of all orders of all customers. */
+/** One collection, or all with one name below the documents of another one, such as the orders of all customers. */
 export interface CollectionCount {
   readonly path: string;
   readonly documentCount: number;
-  /** True where only some documents were looked at: counts are shares, and a rare collection may be missing. */
+  /** True when only some documents were sampled: counts are estimates, and a rare collection may be missing. */
   readonly isSampled: boolean;
 }
 
 const samples = 10;
 const collectionsAtOnce = 12;
-/** So many root collections are counted one by one; of more, the others share what is left of the whole. */
+/**
+ * At most this many root collections are counted one by one. With more, the rest of the total is divided among the
+ * others.
+ */
 const rootsCountedMax = 2000;
-/** Up to this many names are read, one read each, where counting alone cannot tell two collections apart. */
+/** Up to this many names are read, one read each, if counting alone cannot distinguish two collections. */
 const namesMax = 20_000;
 
 export interface TreeOptions extends ReadOptions {
@@ -54,7 +57,7 @@ export async function collectionTree(client: FirestoreClient, options: TreeOptio
   }
 }
 
-/** What the counted ones leave of all there is, in equal parts: their sum is exact, each of them is a guess. */
+/** Divides the total without the counted collections into equal parts: the sum is exact, each part is a guess. */
 async function shares(
   client: FirestoreClient,
   paths: readonly string[],
@@ -82,7 +85,7 @@ function ownOf(path: string): Scope {
   return { collections: [path], includeSubcollections: false, excludeCollections: [] };
 }
 
-/** Whether the roots hold all there is: then nobody has to look below each of thousands of them. */
+/** Whether the root collections hold everything; then thousands of them need not be searched for subcollections. */
 async function isFlat(
   client: FirestoreClient,
   roots: readonly CollectionCount[],
@@ -93,8 +96,8 @@ async function isFlat(
 }
 
 /**
- * Aggregations count a collection's name anywhere below the root, so they are exact where a name stands in one place only.
- * What they add up to tells whether the sampled names have shown everything there is.
+ * Aggregations count a collection name anywhere below the root, so they are exact only if the name occurs in one place.
+ * Their sum shows whether the sampled names are complete.
  */
 async function treeBelow(
   client: FirestoreClient,
@@ -157,7 +160,7 @@ async function countShapes(
   return groups.flat().toSorted((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-/** By the names of all documents below the root collection. */
+/** Counts by reading the names of all documents below the root collection. */
 async function readShapes(
   client: FirestoreClient,
   scope: Scope,

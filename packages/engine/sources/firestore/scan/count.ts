@@ -1,4 +1,4 @@
-/** How many documents the database itself counts: aggregations, which bill one read per thousand documents. */
+/** Counts documents by the database's aggregations, which bill one read per thousand documents. */
 
 import {
   comparePaths,
@@ -22,7 +22,7 @@ import { scanRange } from './scan.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
 
 const timeoutMs = 2 * minuteMs;
-/** Pieces a group's count is cut into when the whole takes the database too long. */
+/** The number of pieces when counting the whole group takes the database too long. */
 const pieces = 64;
 const piecesAtOnce = 4;
 const groupsAtOnce = 8;
@@ -32,7 +32,7 @@ export async function countRange(
   range: PathRange,
   options: ScopedReadOptions,
 ): Promise<number> {
-  // No aggregation can leave a document's place open, so names are read and counted.
+  // Aggregations do not support patterns, so names are read and counted.
   if (hasPatterns(options.scope)) return await countByScan(client, range, options);
   try {
     let total = 0;
@@ -40,15 +40,15 @@ export async function countRange(
       total += await countPart(client, part, options);
     return total;
   } catch (error) {
-    // Names can be counted whatever a database does not aggregate, which costs reads.
+    // Names can always be counted, at the cost of reads.
     if (error instanceof GrpcError && isRefusal(error.code)) return countByScan(client, range, options);
     throw await readFailure(client, error, options);
   }
 }
 
 /**
- * Whatever the code: a database may refuse to count over all collections at once, or take longer than it gives itself.
- * What passes by itself is tried again instead, and what concerns rights or names fails for every other query too.
+ * Whether the database refused to count: it may not count all collections at once, or not in time. Transient errors are
+ * retried, and errors about permissions or names fail for every query.
  */
 function isRefusal(code: number): boolean {
   return !notRefusals.includes(code);
@@ -70,7 +70,7 @@ async function countByScan(client: FirestoreClient, range: PathRange, options: S
   return total;
 }
 
-/** At once where the database does that; else as the sum over the collection groups, each in pieces when it is huge. */
+/** Counts with one query if the database can; otherwise sums the collection groups, in pieces if they are huge. */
 async function countPart(client: FirestoreClient, part: QueryPart, options: ScopedReadOptions): Promise<number> {
   try {
     return await countQuery(client, parentName(client, part), structuredQuery(client, part), options, isRefusal);
@@ -142,7 +142,7 @@ async function cutApart(
   });
 }
 
-/** Undefined where the database does not count all of it in a few queries; nothing is read for it then. */
+/** Undefined when the database cannot count it in a few queries; then nothing is read. */
 export async function countAtOnce(client: FirestoreClient, options: ScopedReadOptions): Promise<number | undefined> {
   const parts = queryPartsOf(options.scope, everything);
   if (hasPatterns(options.scope) || parts.length > piecesAtOnce) return undefined;
@@ -164,7 +164,7 @@ export async function countGroup(client: FirestoreClient, collectionId: string, 
 
 const isTooLong = (code: number): boolean => code === grpcCode.DEADLINE_EXCEEDED;
 
-/** Whether the named groups hold every document there is: the count of all against the sum of the counts of each. */
+/** Whether the named groups hold every document: compares the count of everything with the sum of their counts. */
 export async function groupsHoldEverything(
   client: FirestoreClient,
   collectionIds: readonly string[],

@@ -1,4 +1,4 @@
-/** Finds collection ids and cut points without reading the database: partitions, counts, a few names here and there. */
+/** Finds collection ids and cut points without reading the database: by partitions, counts and a few names. */
 
 import { comparePaths, pathOfName, type ReadOptions } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
@@ -13,7 +13,7 @@ import { eachPath } from './records.ts';
 import type { QueryPart } from './scope.ts';
 
 const partitionPageSize = 300;
-/** Names looked at per place; each is one billed read. */
+/** Names read per position; each is one billed read. */
 const namesPerSample = 30;
 const samplesPerGroup = 8;
 const groupsMax = 2_000;
@@ -87,13 +87,13 @@ export async function samplePaths(
 }
 
 export interface DiscoveryOptions extends ReadOptions {
-  /** After about this many names nothing more is looked at. Each is one billed read. */
+  /** The search ends after about this many names. Each is one billed read. */
   readonly namesMax?: number;
 }
 
 /**
- * Collection ids in use, found from the root's collections and from below sampled documents. Complete for root
- * collections; an id that occurs below few documents only may be missed.
+ * Collection ids in use, found in the root collections and below sampled documents. Complete for root collections; an
+ * id that occurs below few documents may be missed.
  */
 export async function discoverGroups(client: FirestoreClient, options: DiscoveryOptions): Promise<Set<string>> {
   const namesMax = options.namesMax ?? Number.POSITIVE_INFINITY;
@@ -137,14 +137,14 @@ async function idsAround(client: FirestoreClient, id: string, options: ReadOptio
   return ids;
 }
 
-/** Places spread over a group: its first document as a root collection, and partition cuts. */
+/** Positions spread over a group: its first document as a root collection, and partition cuts. */
 async function samplePositions(client: FirestoreClient, id: string, options: ReadOptions): Promise<string[]> {
   const cuts = await partitionCutsIfOffered(client, id, samplesPerGroup, options);
   const [first] = await samplePaths(client, { collection: id, start: null, end: null }, { ...options, limit: 1 });
   return first === undefined ? cuts : [first, ...cuts];
 }
 
-/** An emulator may not partition; then there are no cuts, which is slower but right. */
+/** An emulator may not support partitions; then there are no cuts, which is slower but correct. */
 export async function partitionCutsIfOffered(
   client: FirestoreClient,
   collectionId: string,

@@ -1,4 +1,6 @@
-/** Gathers documents into record batches: one copy per document, its name looked at only where a batch begins and ends. */
+/**
+ * Collects documents into record batches with one copy per document. Parses names only where a batch begins and ends.
+ */
 
 import {
   pathOfName,
@@ -11,7 +13,7 @@ import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from '.
 
 export const batchBytesTarget = 512 * 1024;
 
-/** Buffers that came back and wait to be filled again; more are never under way at once. */
+/** Returned buffers for reuse; more are never in use at once. */
 const freeMax = 4;
 
 export class DocumentBatchBuilder {
@@ -61,7 +63,7 @@ export class DocumentBatchBuilder {
     return nameOfDocument(this.#buffer, this.#lastStart, this.#lastEnd);
   }
 
-  /** Hands over what was gathered and starts anew; undefined when there is nothing. */
+  /** Returns the batch and starts a new one; undefined when it is empty. */
   take(): RecordBatch | undefined {
     if (this.#count === 0) return undefined;
     const buffer = this.#buffer;
@@ -83,7 +85,7 @@ export class DocumentBatchBuilder {
     if (isOurSize && this.#free.length < freeMax && !this.#free.includes(buffer)) this.#free.push(buffer);
   }
 
-  /** Not from Node's pool: the receiver owns the whole buffer. */
+  /** Not from Node's shared pool: the receiver owns the whole buffer. */
   #grow(needed: number): void {
     const size = Math.max(this.#capacity, needed);
     const larger = (size === this.#capacity ? this.#free.pop() : undefined) ?? Buffer.allocUnsafeSlow(size);

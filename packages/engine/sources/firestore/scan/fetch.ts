@@ -1,4 +1,4 @@
-/** Reads named documents as of one instant, a few groups at a time, and hands them over in the order asked. */
+/** Reads named documents at one instant, a few groups at a time, and yields them in the requested order. */
 
 import { encodeDeletedDocument } from '../../../ports/deleted-document.ts';
 import { type ReadOptions, type RecordBatch, recordKind } from '../../../ports/index.ts';
@@ -14,7 +14,7 @@ import { timestampMessage } from './query.ts';
 
 const groupNamesMax = 500;
 const groupNamesFirst = 64;
-/** Groups shrink when documents are large, so that an answer stays about this size. */
+/** Groups are smaller when documents are large, so that a response stays near this size. */
 const groupBytesTarget = 4 * 1024 * 1024;
 const groupsAtOnce = 4;
 const idleTimeoutMs = minuteMs;
@@ -27,7 +27,7 @@ export async function* fetchDocuments(
   options: ReadOptions,
 ): AsyncGenerator<RecordBatch, void> {
   const builder = new DocumentBatchBuilder(batchBytesTarget);
-  // A reader that leaves early leaves no requests behind.
+  // Aborted when the reader leaves early, so that no requests stay behind.
   const left = new AbortController();
   const signal = options.signal === undefined ? left.signal : AbortSignal.any([options.signal, left.signal]);
   const running: { names: string[]; found: Promise<Map<string, Buffer>> }[] = [];
@@ -70,7 +70,7 @@ function sizeOfNextGroup(found: ReadonlyMap<string, Buffer>, names: number): num
   return Math.min(groupNamesMax, Math.max(1, Math.floor(groupBytesTarget / perName)));
 }
 
-/** Asks again for what a broken stream left out. */
+/** Requests again what a broken stream left out. */
 async function fetchGroup(
   client: FirestoreClient,
   names: readonly string[],

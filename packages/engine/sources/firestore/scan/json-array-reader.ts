@@ -1,11 +1,11 @@
 /**
- * Cuts the elements out of a JSON array that comes in pieces of any size. Only the element that is not yet whole is held,
- * and an answer counts as whole only when its array is closed.
+ * Extracts the elements of a JSON array that arrives in pieces of any size. Keeps only the incomplete element in
+ * memory. The response is complete only when the array is closed.
  */
 
 import { GrpcError, grpcCode } from '../transport/status.ts';
 
-/** A name has 6 KiB at most, escaped 36. Whatever is longer will not end in time either. */
+/** A name has at most 6 KiB, escaped 36 KiB. A longer element will not end in time either. */
 const elementBytesMax = 1024 * 1024;
 
 const byteOf = (character: string) => character.charCodeAt(0);
@@ -24,7 +24,7 @@ type Place = 'start' | 'elementOrEnd' | 'element' | 'commaOrEnd' | 'closed';
 export class JsonArrayReader {
   readonly #onElement: (element: unknown) => void;
   #place: Place = 'start';
-  /** Braces open in the element under way; 0 between elements. */
+  /** Open braces in the current element; 0 between elements. */
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
@@ -57,7 +57,7 @@ export class JsonArrayReader {
     if (this.#bytesSinceElement > elementBytesMax) throw malformed('an element of it does not end');
   }
 
-  /** Throws unless everything came. */
+  /** Throws unless the array is complete. */
   end(): void {
     if (this.#place !== 'closed') throw new GrpcError(grpcCode.UNAVAILABLE, 'the answer ended before its end');
   }
@@ -77,7 +77,7 @@ export class JsonArrayReader {
     return -1;
   }
 
-  /** Goes on in the element under way; negative when it does not end in this chunk. */
+  /** Continues in the current element; negative when it does not end in this chunk. */
   #endOfElement(chunk: Buffer, from: number): number {
     let depth = this.#depth;
     let isInString = this.#isInString;
@@ -100,7 +100,7 @@ export class JsonArrayReader {
     }
     this.#depth = depth;
     this.#isInString = isInString;
-    // A backslash at the end takes the first byte of the next chunk with it.
+    // A backslash at the end escapes the first byte of the next chunk.
     this.#isEscaped = position > chunk.length;
     return position < chunk.length ? position + 1 : -1;
   }
@@ -137,7 +137,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** May pass: a damaged answer is asked for again, and a server that never does better is not asked over REST any more. */
+/**
+ * A transient error: a damaged response is requested again, and a server that always sends damaged ones is not asked
+ * over REST any more.
+ */
 export function malformed(reason: string, cause?: unknown): GrpcError {
   return new GrpcError(grpcCode.INTERNAL, `the answer is damaged: ${reason}`, { cause });
 }

@@ -1,4 +1,4 @@
-/** A document of which REST told name and times alone, in the very bytes that gRPC would have brought. */
+/** Encodes a document of which REST told only name and times, in exactly the bytes of gRPC. */
 
 import { parseInstantParts } from '../../../ports/index.ts';
 import { writeVarint } from '../../../ports/wire.ts';
@@ -12,7 +12,7 @@ const secondsTag = 0x08;
 const nanosTag = 0x10;
 /** Tags and lengths, and two times of 18 bytes at most. */
 const besidesNameBytes = 64;
-/** No character takes more in UTF-8 for each of its units in UTF-16. */
+/** The most bytes in UTF-8 per UTF-16 unit. */
 const bytesPerUnitMax = 3;
 
 export interface NameAndTimes {
@@ -27,7 +27,7 @@ export class NameDocumentEncoder {
 
   /** Answers how long the document is. */
   encode({ name, createTime, updateTime }: NameAndTimes): number {
-    // Half of a surrogate pair would become another name.
+    // A lone surrogate would become a different name.
     if (typeof name !== 'string' || name === '' || !name.isWellFormed()) throw malformed('a document has no name');
     const bytesMax = besidesNameBytes + name.length * bytesPerUnitMax;
     if (bytesMax > this.bytes.length) this.bytes = Buffer.allocUnsafe(bytesMax);

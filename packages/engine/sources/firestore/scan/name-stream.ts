@@ -1,6 +1,6 @@
 /**
- * One attempt at a query for names over REST, where a stream is compressed as a whole: name, two times and the time of
- * reading are much alike from one document to the next, and gRPC compresses every message by itself.
+ * One attempt at a query for names over REST, where the whole stream is compressed: names and times of neighbouring
+ * documents are similar, and gRPC compresses every message by itself.
  */
 
 import { type RecordBatch, recordKind } from '../../../ports/index.ts';
@@ -20,7 +20,7 @@ export class NameStream {
   readonly #ready: RecordBatch[] = [];
   /** Documents of this attempt. */
   documents = 0;
-  /** The request was sent, so that what came of it says something about the server. */
+  /** The request was sent, so its result says something about the server. */
   wasSent = false;
 
   constructor(client: FirestoreClient, builder: DocumentBatchBuilder) {
@@ -28,7 +28,9 @@ export class NameStream {
     this.#builder = builder;
   }
 
-  /** Yields full batches; what is left stays in the builder. Throws the call's error after all that came before it. */
+  /**
+   * Yields full batches; the rest stays in the builder. Throws the call's error after everything that came before it.
+   */
   async *batches(request: JsonMessage, signal: AbortSignal | undefined): AsyncGenerator<RecordBatch, void> {
     const { channel, rest, usage } = this.#client;
     const { path, body } = restRequest(request);
@@ -39,7 +41,7 @@ export class NameStream {
     try {
       for await (const piece of call.pieces()) {
         const failure = failureOf(() => reader.push(piece));
-        // A piece is far smaller than a batch, so that one at most lies here.
+        // A piece is far smaller than a batch, so at most one batch is ready here.
         yield* this.#ready.splice(0);
         if (failure !== undefined) throw failure;
       }
@@ -50,7 +52,7 @@ export class NameStream {
     }
   }
 
-  /** RunQueryResponse as JSON: a document, an error, or news that are of no interest here. */
+  /** RunQueryResponse as JSON: a document, an error, or something that is not needed. */
   #onElement(element: unknown): void {
     const { document, error } = element as { readonly document?: NameAndTimes; readonly error?: unknown };
     if (error !== undefined) throw restErrorOf(element) ?? malformed('it ends with an error that says nothing');

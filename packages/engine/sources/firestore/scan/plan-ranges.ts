@@ -21,13 +21,13 @@ const cutsPerGroupMax = 1_000;
 const countsAtOnce = 8;
 /** Below this many documents a second stream costs more than it brings. */
 const documentsPerRangeMin = 2_000;
-/** What may be read to find cuts, against what the backup itself reads; and where nobody knows how much that is. */
+/** The share of the backup's reads that may be spent to find cuts, and the limit when the backup's size is unknown. */
 const namesShareMax = 0.02;
 const namesMaxOfUnknown = 20_000;
 
 interface Cut {
   readonly path: string;
-  /** Documents that are estimated to lie before this cut and behind the previous one. */
+  /** The estimated number of documents between the previous cut and this one. */
   readonly weight: number;
 }
 
@@ -50,7 +50,7 @@ export async function planRanges(client: FirestoreClient, request: PlanRequest):
   }
 }
 
-/** Every group's partitions, each weighed by the documents it stands for. */
+/** The partitions of every group, each weighted by its documents. */
 async function findCuts(client: FirestoreClient, request: PlanRequest): Promise<Cut[]> {
   const { scope, readTime } = request;
   const options: ReadOptions = { readTime, ...(request.signal ? { signal: request.signal } : {}) };
@@ -65,7 +65,7 @@ async function findCuts(client: FirestoreClient, request: PlanRequest): Promise<
   const cuts = await mapLimited([...groups.entries()], countsAtOnce, async ([index, id]): Promise<Cut[]> => {
     const count = counts[index]!;
     const wanted = Math.min(cutsPerGroupMax, Math.floor((count / total) * request.targetRanges * cutsPerRange));
-    // A group that is too small to be cut is a part of a range, which may end where it begins.
+    // A group that is too small to be cut belongs to one range, which may end where it begins.
     const paths =
       wanted < 1 ? await firstOf(client, id, options) : await partitionCutsIfOffered(client, id, wanted, options);
     const parts = wanted < 1 ? 1 : paths.length + 1;
@@ -74,12 +74,12 @@ async function findCuts(client: FirestoreClient, request: PlanRequest): Promise<
   return cuts.flat();
 }
 
-/** The first document of a collection at the root; none where the collection lies only below others. */
+/** The first document of a root collection; none when the collection exists only below other documents. */
 function firstOf(client: FirestoreClient, collection: string, options: ReadOptions): Promise<string[]> {
   return samplePaths(client, { collection, start: null, end: null }, { ...options, limit: 1 });
 }
 
-/** So many collections for so few documents that counting each would cost more than it brings: they are taken as equal. */
+/** When counting many small collections would cost more than it helps, they count as equal. */
 async function cutsAmong(
   client: FirestoreClient,
   collectionIds: readonly string[],
@@ -93,11 +93,11 @@ async function cutsAmong(
   return firsts.flat().map((path) => ({ path, weight: 1 }));
 }
 
-/** Walks the cuts in order and takes one each time a range's share of the weight has gathered. */
+/** Walks the cuts in order and takes one whenever the weight of a range is reached. */
 function chooseCuts(cuts: readonly Cut[], targetRanges: number): string[] {
   const sorted = [...cuts].sort((left, right) => comparePaths(left.path, right.path));
   const total = sorted.reduce((sum, cut) => sum + cut.weight, 0);
-  // The stretch behind the last cut weighs about as much as the average one before it.
+  // The part after the last cut weighs about as much as the average part.
   const share = (total + (sorted.length > 0 ? total / sorted.length : 0)) / targetRanges;
   const chosen: string[] = [];
   let gathered = 0;

@@ -1,6 +1,6 @@
 /**
- * One RunQuery attempt. Documents go from the HTTP/2 frames into record batches without being decoded; a reader that
- * does not keep up pauses the stream, and the stream's flow-control window bounds what is still on its way.
+ * One RunQuery attempt. Documents go from the HTTP/2 frames into record batches without being decoded. A slow reader
+ * pauses the stream, and the stream's flow-control window limits what is still in transit.
  */
 
 import { type RecordBatch, recordKind } from '../../../ports/index.ts';
@@ -13,9 +13,11 @@ import type { GrpcError } from '../transport/status.ts';
 import type { DocumentBatchBuilder } from './document-batch-builder.ts';
 
 const documentTag = 0x0a;
-/** Batches that lie ready before the stream is paused. */
+/** Batches that may be ready before the stream is paused. */
 const readyMax = 2;
-/** Servers end long queries themselves; a silent one is given up and continued elsewhere. */
+/**
+ * Servers end long queries themselves. When a server is silent this long, the query is continued with another request.
+ */
 const idleTimeoutMs = minuteMs;
 
 export class QueryStream {
@@ -34,7 +36,9 @@ export class QueryStream {
     this.#builder = builder;
   }
 
-  /** Yields full batches; what is left stays in the builder. Throws the call's error after all that came before it. */
+  /**
+   * Yields full batches; the rest stays in the builder. Throws the call's error after everything that came before it.
+   */
   async *batches(request: JsonMessage, signal: AbortSignal | undefined): AsyncGenerator<RecordBatch, void> {
     try {
       await this.#open(request, signal);

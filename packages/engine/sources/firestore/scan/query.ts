@@ -35,7 +35,7 @@ function cursor(name: string, before: boolean): JsonMessage {
   return { values: [{ referenceValue: name }], before };
 }
 
-/** A server may tell times in nanoseconds, and still takes read times in microseconds alone. */
+/** A server may return times in nanoseconds but accepts read times only in microseconds. */
 export function timestampMessage(instant: Instant): JsonMessage {
   return instantToParts(toMicroseconds(instant));
 }

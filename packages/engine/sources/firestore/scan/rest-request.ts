@@ -10,7 +10,7 @@ export function restRequest({ parent, structuredQuery, readTime }: JsonMessage):
     structuredQuery: { ...query, ...(limit === undefined ? {} : { limit: limit.value }) },
     readTime: instantFromParts(seconds, nanos),
   };
-  // Spaces and line breaks would be a third of what is to be parsed.
+  // Without this, a third of the response would be spaces and line breaks.
   const path = `/v1/${String(parent).split('/').map(encodeURIComponent).join('/')}:runQuery?prettyPrint=false`;
   return { path, body: JSON.stringify(json) };
 }

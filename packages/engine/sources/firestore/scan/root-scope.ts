@@ -2,7 +2,7 @@ import type { ReadOptions, Scope } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { listCollectionIds } from './collections.ts';
 
-/** Everything without subcollections is the collections at the root: no query means just these, so they are named. */
+/** `all` without subcollections means the root collections. No query expresses that, so they are named. */
 export async function withRootsNamed<Request extends ReadOptions & { readonly scope: Scope }>(
   client: FirestoreClient,
   request: Request,

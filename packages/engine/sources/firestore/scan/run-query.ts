@@ -1,7 +1,7 @@
 /**
- * Runs one query to its end, in as many attempts and pages as it takes. Names may come over REST; that nothing comes
- * behind them is believed of gRPC alone, whose streams end with a status. A short answer taken for a whole one would make
- * documents look deleted.
+ * Runs one query to its end, in as many attempts and pages as it takes. Names may come over REST, but only gRPC, whose
+ * streams end with a status, is trusted about the end. A short response that looks complete would make documents look
+ * deleted.
  */
 
 import type { RecordBatch } from '../../../ports/index.ts';
@@ -14,14 +14,14 @@ import { QueryStream } from './query-stream.ts';
 export interface PagedQuery {
   /** The RunQueryRequest for what comes after a document; undefined asks from the beginning. */
   readonly requestAfter: (name: string | undefined) => JsonMessage;
-  /** Documents that a request asks for, and that the client's rate has to allow; undefined when it asks for all. */
+  /** The number of documents per request, which the client's rate limit must allow; undefined: all. */
   readonly limit: number | undefined;
   readonly signal: AbortSignal | undefined;
-  /** The query asks for many documents and for nothing but their names, so that REST is worth its while. */
+  /** The query reads the names of many documents, so that REST is worthwhile. */
   readonly namesOnly?: boolean | undefined;
 }
 
-/** Yields full batches; what is left stays in the builder. */
+/** Yields full batches; the rest stays in the builder. */
 export async function* runQuery(
   client: FirestoreClient,
   builder: DocumentBatchBuilder,
@@ -48,7 +48,7 @@ export async function* runQuery(
       if (builder.count > 0) afterName = builder.lastName();
       retrier.progress();
       fruitlessInARow = 0;
-      // It had said that there were no more.
+      // REST had said that there were no more documents.
       if (isEndToBeConfirmed) client.rest.giveUp();
     }
     if (failure !== undefined) {

@@ -1,4 +1,4 @@
-/** A database as if it held these documents and no others. */
+/** Scans named documents as if the database held no others. */
 
 import {
   comparePaths,
@@ -13,7 +13,7 @@ import { batchBytesTarget, DocumentBatchBuilder } from './document-batch-builder
 import { fetchDocuments } from './fetch.ts';
 import { forEachRecord } from './records.ts';
 
-/** Those of the named documents that exist, ascending by path, each once, in whatever order they were named. */
+/** The named documents that exist, ascending by path, each once, whatever their given order. */
 export async function* scanDocuments(
   client: FirestoreClient,
   documents: readonly string[],
@@ -25,7 +25,7 @@ export async function* scanDocuments(
     .sort(comparePaths);
   const builder = new DocumentBatchBuilder(batchBytesTarget);
   for await (const batch of fetchDocuments(client, paths, { readTime, ...(signal ? { signal } : {}) })) {
-    // A fetch answers missing documents with deletes.
+    // A fetch returns missing documents as deletes.
     const found: [Buffer, number, number][] = [];
     forEachRecord(batch, (bytes, { kind, bodyStart, end }) => {
       if (kind === recordKind.put) found.push([bytes, bodyStart, end]);

@@ -1,4 +1,4 @@
-/** Reads ranges as of one instant, through broken streams, without doubles and without holes. */
+/** Reads ranges at one instant, across broken streams, without repetitions and gaps. */
 
 import {
   hasPatterns,
@@ -35,7 +35,7 @@ export async function* scanRange(
   }
 }
 
-/** A scope with patterns is read wider than it is; the rest is left out here. */
+/** For a scope with patterns more is read than needed; the rest is dropped here. */
 async function* inScope(
   batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>,
   scope: Scope,
@@ -60,7 +60,7 @@ function scanPart(
   builder: DocumentBatchBuilder,
 ): AsyncGenerator<RecordBatch, void> {
   const { readRate } = client;
-  // Under a rate limit the query itself is cut into pages of one second: what is not asked for is not billed.
+  // With a rate limit the query is split into pages of one second: documents that are not requested are not billed.
   const limit = readRate === undefined ? undefined : Math.max(1, Math.ceil(readRate.perSecond));
   const { namesOnly, signal } = options;
   const requestAfter = (afterName: string | undefined) => ({

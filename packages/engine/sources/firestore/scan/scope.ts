@@ -21,15 +21,15 @@ import {
 
 /** One query. Bounds are document paths. */
 export interface QueryPart {
-  /** A single collection without what lies below it; null: everything below the root, of any collection. */
+  /** A single collection without its subcollections; null: everything below the root, of any collection. */
   readonly collection: string | null;
   readonly start: { readonly path: string; readonly inclusive: boolean } | null;
   readonly end: { readonly path: string; readonly inclusive: boolean } | null;
 }
 
 /**
- * `after`: only what comes behind this document, its own descendants among it. The parts may hold more than the scope
- * when that has patterns, which no query can express; whoever reads them leaves out the rest.
+ * Splits a scope into queries. `after`: only what comes after this document, including its descendants. For a scope
+ * with patterns, which no query can express, the parts are larger than the scope, and the reader drops the rest.
  */
 export function queryPartsOf(given: Scope, range: PathRange, after?: string): QueryPart[] {
   checkScope(given);
@@ -89,7 +89,7 @@ function startAt(position: string): QueryPart['start'] {
   return document === undefined ? { path: position, inclusive: true } : { path: document, inclusive: false };
 }
 
-/** A named collection below a document of another named one interrupts that one's own query: paths must ascend. */
+/** A named collection below a document of another named one interrupts the outer query, because paths must ascend. */
 function singleCollections(collections: readonly string[], range: PathRange): QueryPart[] {
   const parts: QueryPart[] = [];
   const emit = (collection: string, within: PathRange): void => {
@@ -118,7 +118,7 @@ function nearestOuter(collections: readonly string[], path: string): string | un
   return undefined;
 }
 
-/** A bound deeper than the collection's own documents lies just behind the document it is below. */
+/** A bound below one of the collection's documents becomes the position just after that document. */
 function clamp(collection: string, range: PathRange): QueryPart {
   const { start, end } = subtreeOf(collection);
   const child = (path: string): string =>

@@ -15,10 +15,10 @@ export interface CallHandlers {
 export interface CallLimits {
   /** The whole call; sent to the server too. */
   readonly timeoutMs?: number;
-  /** Without a byte from the server for this long while we are reading, the call is given up. */
+  /** The call is given up when the server sends nothing for this long while we are reading. */
   readonly idleTimeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** As much as the call may bring in before everything else in the process has its turn. */
+  /** How many bytes the call may receive before other work in the process gets its turn. */
   readonly turnBytesMax?: number | undefined;
 }
 
@@ -64,7 +64,7 @@ export class GrpcCall {
     return this.#stream.write(frameMessage(message));
   }
 
-  /** A message that has its gRPC prefix already. */
+  /** Sends a message that already has its gRPC prefix. */
   sendFramed(framed: Uint8Array): boolean {
     return this.#stream.write(framed);
   }
@@ -118,7 +118,7 @@ export class GrpcCall {
 
   #onHeaders(headers: IncomingHttpHeaders & { ':status'?: number | undefined }): void {
     this.#httpStatus = headers[':status'] ?? 200;
-    // An answer without messages carries its status here and has no trailers.
+    // A response without messages has its status here and no trailers.
     if (headers['grpc-status'] !== undefined) this.#trailers = headers;
   }
 
@@ -137,7 +137,7 @@ export class GrpcCall {
     this.#handlers.onChunk?.();
   }
 
-  /** Lets everything else in the process have its turn; a fast server could keep it waiting for megabytes. */
+  /** Lets other work in the process have its turn; a fast server could block it for megabytes. */
   #rest(): void {
     this.#resting = true;
     this.#stream.pause();
@@ -149,7 +149,7 @@ export class GrpcCall {
   }
 
   #onStreamEnd(): void {
-    // Trailers are known by now; a stream that was reset ends here too, without them.
+    // Trailers are known by now; a stream that was reset ends here without them.
     this.#finish(this.#statusError());
   }
 
@@ -172,7 +172,7 @@ export class GrpcCall {
     clearTimeout(this.#idle);
     this.#limits.signal?.removeEventListener('abort', this.#onAbort);
     if (!this.#stream.closed) {
-      // NGHTTP2_CANCEL tells the server that nobody waits any more.
+      // NGHTTP2_CANCEL tells the server that nobody needs the response any more.
       if (error !== undefined) this.#stream.close(8);
       this.#stream.resume();
     }
@@ -180,7 +180,7 @@ export class GrpcCall {
   }
 }
 
-/** Deframing faults are the server's; handlers may throw a GrpcError of their own to end the call. */
+/** Errors in framing are the server's; handlers may throw a GrpcError to end the call. */
 function asGrpcError(error: unknown): GrpcError {
   if (error instanceof GrpcError) return error;
   return new GrpcError(grpcCode.INTERNAL, error instanceof Error ? error.message : String(error), { cause: error });

@@ -14,7 +14,7 @@ export interface ChannelOptions {
   readonly connections?: number;
   /** Sent with every call, for routing and quota. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** See CallLimits; for a process that does something else besides. */
+  /** See CallLimits; for a process that also does other work. */
   readonly turnBytesMax?: number;
 }
 
@@ -38,7 +38,7 @@ export class GrpcChannel {
     return new GrpcCall(stream, handlers, { turnBytesMax: this.#options.turnBytesMax, ...limits });
   }
 
-  /** A request of any kind, with credentials, on the connection that has least to do. Google answers REST on the same ones. */
+  /** Sends any request, with credentials, on the least busy connection. Google answers REST on the same connections. */
   async post(
     path: string,
     routing: string,
@@ -57,12 +57,12 @@ export class GrpcChannel {
     return await this.#leastBusy().request(whole);
   }
 
-  /** One message out, one back. */
+  /** Sends one message and receives one. */
   unary(path: string, routing: string, message: Uint8Array, limits: CallLimits): Promise<Buffer> {
     return this.unaryFramed(path, routing, frameMessage(message), limits);
   }
 
-  /** The same for a message that has its gRPC prefix already; its bytes must stay untouched until the answer. */
+  /** The same for a message that already has its gRPC prefix; its bytes must not change until the response. */
   unaryFramed(path: string, routing: string, framed: Uint8Array, limits: CallLimits): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let answer: Buffer | undefined;

@@ -12,7 +12,7 @@ export interface Credentials {
 }
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/datastore';
-/** A token is renewed before it ends, so that none expires on its way. */
+/** Tokens are renewed this long before they expire, so that none expires in transit. */
 const expiryMarginMs = 2 * minuteMs;
 const tokenTimeoutMs = 20_000;
 
@@ -43,7 +43,7 @@ export function refreshTokenCredentials(grant: RefreshTokenGrant, oauthOrigin = 
   }));
 }
 
-/** A token somebody else looks after. */
+/** A token that the caller manages. */
 export function accessTokenCredentials(getToken: () => Promise<string>): Credentials {
   return { authorization: async () => `Bearer ${await getToken()}`, invalidate: () => undefined };
 }
@@ -61,7 +61,7 @@ class TokenCredentials implements Credentials {
 
   async authorization(): Promise<string> {
     if (this.#token !== undefined && performance.now() < this.#token.staleAtMs) return this.#token.header;
-    // Many calls start at once; one of them asks, all share the answer.
+    // Many calls start at once; one requests the token, and all share it.
     this.#pending ??= this.#exchange().finally(() => {
       this.#pending = undefined;
     });

@@ -1,6 +1,6 @@
 /**
- * Cuts gRPC messages out of the chunks HTTP/2 delivers. A message that lies in one chunk is handed over in place; only
- * those that span chunks are put together first. The receiver must copy what it keeps.
+ * Splits the chunks of HTTP/2 into gRPC messages. A message inside one chunk is passed on in place; only messages that
+ * span chunks are copied together first. The receiver must copy what it keeps.
  */
 
 export type MessageHandler = (bytes: Buffer, start: number, end: number) => void;
@@ -19,7 +19,7 @@ export class Deframer {
     this.#onMessage = onMessage;
   }
 
-  /** True between messages: a stream that ends elsewhere was cut. */
+  /** True between messages; a stream that ends inside a message was cut off. */
   get isAtBoundary(): boolean {
     return this.#prefixFilled === 0 && this.#partial === undefined;
   }
@@ -45,7 +45,7 @@ export class Deframer {
     this.#partialFilled = chunk.copy(this.#partial, 0, from);
   }
 
-  /** Completes what the previous chunk left open; answers where the next message begins. */
+  /** Completes the message that the previous chunk left open; returns where the next message begins. */
   #finishPartial(chunk: Buffer): number {
     let position = 0;
     if (this.#prefixFilled > 0) {

@@ -1,11 +1,11 @@
-/** One call of Google's REST interface whose answer is a stream of JSON, compressed as a whole. */
+/** One call of Google's REST interface whose response is a stream of JSON, compressed as a whole. */
 
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
 import { createGunzip } from 'node:zlib';
 import { type RestError, restErrorOf } from './json-error.ts';
 import { codeOfHttpStatus, GrpcError, grpcCode } from './status.ts';
 
-/** Google compresses for callers whose name holds this word, and for no others. */
+/** Google compresses only for clients whose name contains this word. */
 export const jsonCallHeaders = {
   'content-type': 'application/json',
   accept: 'application/json',
@@ -13,12 +13,12 @@ export const jsonCallHeaders = {
   'user-agent': 'holdfast (gzip)',
 };
 
-/** What is unpacked at a time. It bounds what a few bytes that unpack into many take, and how long others wait. */
+/** The most bytes unpacked at a time. It limits what highly compressed data can do, and how long others wait. */
 const unpackedBytesMax = 64 * 1024;
 const errorBytesMax = 64 * 1024;
 
 export interface JsonCallLimits {
-  /** Without a byte from the server for this long while we are reading, the call is given up. */
+  /** The call is given up when the server sends nothing for this long while we are reading. */
   readonly idleTimeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -51,8 +51,8 @@ export class JsonCall {
   }
 
   /**
-   * The unpacked answer. Nothing is read ahead of the caller but one piece, and what the stream's window holds. What is
-   * no answer, or breaks off, is thrown; that the JSON is whole is for the reader to see.
+   * The unpacked response. Reads ahead only one piece, and what the stream's window holds. Throws on errors and
+   * interruptions; whether the JSON is complete is checked by the reader.
    */
   async *pieces(): AsyncGenerator<Buffer, void> {
     try {
@@ -78,7 +78,7 @@ export class JsonCall {
   #close(): void {
     this.#limits.signal?.removeEventListener('abort', this.#onAbort);
     if (!this.#stream.readableEnded) {
-      // Tells the server that nobody waits any more.
+      // Tells the server that nobody needs the response any more.
       this.#stream.close(constants.NGHTTP2_CANCEL);
       this.#stream.resume();
     }
@@ -96,7 +96,7 @@ export class JsonCall {
     return this.#stream.pipe(gunzip);
   }
 
-  /** Waits for the server, not longer than it may be silent. While nobody waits, its silence is nobody's matter. */
+  /** Waits for the server, but not longer than it may be silent. Silence only counts while we wait. */
   async #soon<Value>(promise: Promise<Value>): Promise<Value> {
     const { idleTimeoutMs } = this.#limits;
     this.#silence = setTimeout(
@@ -130,7 +130,7 @@ export class JsonCall {
     this.#body.destroy(failure);
   }
 
-  /** What came until then is still unpacked: without it a stream that breaks again and again would get nowhere. */
+  /** What was received is still unpacked: otherwise a stream that breaks again and again would make no progress. */
   #break(failure: GrpcError): void {
     this.#failure ??= failure;
     this.#head.reject(failure);

@@ -1,11 +1,14 @@
-/** Errors as Google's REST interface tells them: `{"error": {"code", "message", "status"}}`, also as an array's element. */
+/**
+ * Errors in the form of Google's REST interface: `{"error": {"code", "message", "status"}}`, also as an element of an
+ * array.
+ */
 
 import { GrpcError, grpcCodeNamed } from './status.ts';
 
-/** A refusal in the interface's own words; whatever else goes wrong may be the doing of somebody in between. */
+/** An error from the interface itself; other errors may come from a proxy in between. */
 export class RestError extends GrpcError {}
 
-/** The error that a JSON value tells of; undefined when it tells of none. */
+/** The error in a JSON value; undefined when there is none. */
 export function restErrorOf(value: unknown): RestError | undefined {
   const body = fieldOf(Array.isArray(value) ? value[0] : value, 'error');
   const code = grpcCodeNamed(fieldOf(body, 'status'));

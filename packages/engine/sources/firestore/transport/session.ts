@@ -1,11 +1,11 @@
-/** One HTTP/2 connection: opened when needed, probed while in use, given up when it falls silent. */
+/** One HTTP/2 connection: opened when needed, checked while in use, given up when it falls silent. */
 
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
 import { GrpcError, grpcCode } from './status.ts';
 
-/** How much one stream may send while its reader is paused; this bounds the memory behind backpressure. */
+/** How much one stream may receive while its reader is paused; this limits the memory behind backpressure. */
 const streamWindowBytes = 2 * 1024 * 1024;
-/** The connection's own window never is the brake: the streams' windows are. */
+/** The connection's own window must never be the limit: the windows of the streams are. */
 const sessionWindowBytes = 64 * 1024 * 1024;
 /** Large frames mean few events per megabyte. */
 const frameBytesMax = 1024 * 1024;
@@ -29,7 +29,7 @@ export class Http2Connection {
   }
 
   async request(headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream> {
-    // Counted from here so that a burst of calls spreads over the connections of the pool.
+    // Counted from here, so that many calls at once are spread over the connections.
     this.#activeStreams += 1;
     try {
       const session = await this.#open();
@@ -85,7 +85,7 @@ export class Http2Connection {
     });
   }
 
-  /** New calls get a new connection; those under way on the old one may end there. */
+  /** New calls get a new connection; calls in progress may end on the old one. */
   #forget(session: ClientHttp2Session | undefined): void {
     if (session === undefined || this.#session !== session) return;
     this.#session = undefined;

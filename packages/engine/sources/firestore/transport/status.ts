@@ -1,4 +1,4 @@
-/** gRPC's status codes, the error that carries one, and which of them may pass by themselves. */
+/** gRPC's status codes, the error with such a code, and which codes are transient. */
 
 export const grpcCode = {
   OK: 0,
@@ -26,12 +26,12 @@ export function grpcCodeName(code: number): string {
   return codeNames.find((entry) => entry[1] === code)?.[0] ?? `CODE_${code}`;
 }
 
-/** The code that REST tells by its name; undefined when there is none of this name. */
+/** The code for a name that REST uses; undefined for an unknown name. */
 export function grpcCodeNamed(name: unknown): number | undefined {
   return codeNames.find((entry) => entry[0] === name)?.[1];
 }
 
-/** CANCELLED too: our own cancelling is told by the caller's signal, so this one came from the server. */
+/** CANCELLED too: our own cancellations are known from the caller's signal, so this one came from the server. */
 const retryableCodes: ReadonlySet<number> = new Set([
   grpcCode.CANCELLED,
   grpcCode.UNKNOWN,
@@ -56,7 +56,7 @@ export function isTransient(error: unknown): boolean {
   return error instanceof GrpcError && retryableCodes.has(error.code);
 }
 
-/** A proxy or a broken server answers without gRPC's trailers; the mapping is the one gRPC itself prescribes. */
+/** A proxy or a broken server responds without gRPC trailers; gRPC itself prescribes this mapping. */
 export function codeOfHttpStatus(status: number): number {
   if (status === 400) return grpcCode.INTERNAL;
   if (status === 401) return grpcCode.UNAUTHENTICATED;
