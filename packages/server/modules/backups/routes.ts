@@ -13,7 +13,7 @@ import { followBackup } from './events/live-events.ts';
 import { importBackup } from './import/import-backup.ts';
 import { presentBackup } from './present-backup.ts';
 
-/** One backup as the calls answer with it. */
+/** One backup as the API returns it. */
 export async function answerBackup(context: BackupsContext, organizationId: string, backupId: string) {
   const row = await backupStore.shown(context.platform.database, organizationId, backupId);
   return { data: presentBackup(row), etag: backupEtag(row), location: pathOf('getBackup', { backupId }) };

@@ -41,14 +41,14 @@ export interface SnapshotShare {
   documents: number;
 }
 
-/** How a foreign file becomes a backup. */
+/** How a foreign file is imported as a backup. */
 export interface ImportRequest {
   path: string;
   source: 'holdfast' | ForeignFormat;
   createdAt?: string;
-  /** The file is the backup itself, at its own place: it is never removed unless the registered backup is deleted. */
+  /** The file is one of our backups in its own place: it is removed only when the registered backup is deleted. */
   inPlace?: boolean;
-  /** The database it is of, where that is another than the project's. */
+  /** The database of the backup, if it is not the project's. */
   ofDatabase?: string;
 }
 
@@ -65,49 +65,54 @@ export const backups = pgTable(
     trigger: text('trigger').$type<BackupTrigger>().notNull(),
     scheduleId: text('schedule_id'),
     parentId: text('parent_id'),
-    /** The chain a synthetic one was merged from. */
+    /** For a synthetic backup: the chain it was merged from. */
     mergedFrom: jsonb('merged_from').$type<string[]>(),
     collections: jsonb('collections').$type<string[]>().notNull(),
     excludeCollections: jsonb('exclude_collections').$type<string[]>().notNull(),
     includeSubcollections: boolean('include_subcollections').notNull(),
     includeAuthUsers: boolean('include_auth_users').notNull(),
-    /** Set for what a restore is about to overwrite: these documents and no others. */
+    /** For a safety backup: exactly these documents. */
     documentPaths: jsonb('document_paths').$type<string[]>(),
     imported: jsonb('imported').$type<ImportRequest>(),
     storageDestinationId: text('storage_destination_id').notNull(),
 
-    /** Let in by the admission and counted against its limits, from then until the end. */
+    /** When it was admitted. From then until its end it counts against the limits. */
     admittedAt: instant('admitted_at'),
-    /** How often the work failed by something that may pass; the death of a worker is not counted. */
+    /** How many transient failures there were; a worker that died is not counted. */
     failures: integer('failures').notNull().default(0),
     startedAt: instant('started_at'),
     deadlineAt: instant('deadline_at'),
     completedAt: instant('completed_at'),
-    /** Days after completion, when they were given with the backup itself. */
+    /** Days to keep it after completion, when set with the backup itself. */
     retentionDays: integer('retention_days'),
     expiresAt: instant('expires_at'),
-    /** What retention counts from where that is not the completion: a merged one keeps the time of what it stands for. */
+    /**
+     * From when retention counts, if not from completion: a merged backup keeps the time of the one that it replaces.
+     */
     retainedSince: instant('retained_since'),
-    /** The increment whose place a merged backup takes. */
+    /** For a merged backup: the increment that it replaces. */
     standsFor: text('stands_for'),
     deletedAt: instant('deleted_at'),
-    /** It goes because this one holds the same: that is read and found whole before any object goes. */
+    /** The backup that replaces it. It is read and found whole before any object is removed. */
     replacedBy: text('replaced_by'),
 
     plan: jsonb('plan').$type<BackupPlan>(),
-    /** The wrapped data key, and the organization's key that opens it. */
+    /** The wrapped data key, and the id of the organization's key that opens it. */
     envelope: jsonb('envelope').$type<Envelope>(),
     keyId: text('key_id'),
     snapshotTime: text('snapshot_time'),
-    /** The log of changes at a mark of which it was read, or of which it was made; `anyLog`: older than this record. */
+    /**
+     * The log that continues from this backup: it was read at a mark of that log, or made from it. `anyLog`: older than
+     * this column.
+     */
     logId: text('log_id'),
     snapshots: jsonb('snapshots').$type<SnapshotShare[]>().notNull().default([]),
 
     phase: text('phase').notNull(),
     percent: integer('percent').notNull().default(0),
-    /** What it waits for at the moment, in words for a person. */
+    /** What it is waiting for, in words for a person. */
     waitingFor: text('waiting_for'),
-    /** The tenth of which the last progress event told. */
+    /** The tenth of the last progress event. */
     percentTold: integer('percent_told').notNull().default(0),
     documentsExpected: count('documents_expected'),
     documentsDone: count('documents_done').notNull().default(0),
@@ -115,12 +120,12 @@ export const backups = pgTable(
     readsUsed: count('reads_used').notNull().default(0),
 
     documentCount: count('document_count'),
-    /** What an increment writes and deletes. */
+    /** How many changes an increment holds. */
     changeCount: count('change_count'),
     size: count('size'),
     compressedSize: count('compressed_size'),
     collectionCount: integer('collection_count'),
-    /** Documents per collection, of the larger ones: the next backup is compared with them. */
+    /** Documents per large collection, for comparison with the next backup. */
     collectionCounts: jsonb('collection_counts').$type<Record<string, number>>(),
     anomaly: jsonb('anomaly').$type<StoredAnomaly>(),
     sha256: text('sha256'),
@@ -128,7 +133,7 @@ export const backups = pgTable(
     lockedUntil: instant('locked_until'),
     verifiedAt: instant('verified_at'),
     verification: jsonb('verification').$type<StoredVerification>(),
-    /** The same two for the verification that runs at present. */
+    /** The same two for the current verification. */
     verificationAdmittedAt: instant('verification_admitted_at'),
     verificationFailures: integer('verification_failures').notNull().default(0),
     warnings: jsonb('warnings').$type<string[]>().notNull().default([]),
@@ -164,7 +169,7 @@ export const backupRanges = pgTable(
       .notNull()
       .references(() => backups.id, { onDelete: 'cascade' }),
     range: integer('range').notNull(),
-    /** Rises with every claim. Whoever does not hold the newest writes nothing any more. */
+    /** Increases with every claim. A worker with an older epoch can no longer write. */
     epoch: integer('epoch').notNull().default(0),
     failures: integer('failures').notNull().default(0),
     isComplete: boolean('is_complete').notNull().default(false),
@@ -178,7 +183,7 @@ export const backupRanges = pgTable(
   (table) => [...tenantPolicies(table.organizationId), primaryKey({ columns: [table.backupId, table.range] })],
 ).enableRLS();
 
-/** The same backup in one destination. */
+/** A copy of the backup in one destination. */
 export const backupCopies = pgTable(
   'backup_copies',
   {
@@ -190,7 +195,7 @@ export const backupCopies = pgTable(
     position: integer('position').notNull(),
     status: text('status').$type<'pending' | 'writing' | 'completed' | 'failed'>().notNull(),
     error: jsonb('error').$type<StoredError>(),
-    /** Until when its locks were prolonged in this very place; null: not yet. */
+    /** Until when its locks were extended in this place; null: never. */
     lockedUntil: instant('locked_until'),
   },
   (table) => [

@@ -103,7 +103,7 @@ export function pitrHandlers(context: PitrContext, onSwitched: () => void): Hand
   };
 }
 
-/** Looking at a moment before one leaps. */
+/** Looking at a moment before restoring it. */
 function viewHandlers(context: PitrContext): Handlers {
   const { cursors, cpuTurns } = context.backups.platform;
 

@@ -10,7 +10,7 @@ import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text 
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
 
-/** Changes that no event has told of yet. */
+/** Changes that no event has reported yet. */
 export interface UntoldChanges {
   count: number;
   from: string;
@@ -18,13 +18,13 @@ export interface UntoldChanges {
   collections: string[];
 }
 
-/** What scans and repeated listening read of the source, and when: the budget of an hour outlives the worker that spent it. */
+/** What scans and repeated listening have read, and when: the hourly budget must outlive the worker that spent it. */
 export interface SpentReads {
   at: string;
   reads: number;
 }
 
-/** The original goes with the log that took it in. */
+/** The original log is removed together with the log that took its time. */
 export type TakenTime = JoinedTime & { readonly storageDestinationId: string };
 
 const count = (name: string) => bigint(name, { mode: 'number' });
@@ -51,7 +51,7 @@ export const pitrLogs = pgTable(
     joined: jsonb('joined').$type<TakenTime[]>().notNull().default([]),
     nextSequence: integer('next_sequence').notNull().default(0),
 
-    /** The lease: whoever holds an older epoch can no longer append. */
+    /** The lease: a holder of an older epoch can no longer append. */
     holder: text('holder'),
     epoch: integer('epoch').notNull().default(0),
     heartbeatAt: instant('heartbeat_at'),
@@ -61,7 +61,7 @@ export const pitrLogs = pgTable(
 
     readsUsed: count('reads_used').notNull().default(0),
     spentReads: jsonb('spent_reads').$type<SpentReads[]>().notNull().default([]),
-    /** How far back the source's own point-in-time recovery reaches, by whole minutes, as it said last; null when it is off. */
+    /** Since when the source's own point-in-time recovery keeps whole minutes, as last read; null when it is off. */
     sourceKeepsFrom: text('source_keeps_from'),
     untold: jsonb('untold').$type<UntoldChanges>(),
     toldAt: instant('told_at'),
@@ -79,13 +79,15 @@ export const pitrLogs = pgTable(
 ).enableRLS();
 
 export type StoredGap = LogGap & {
-  /** Of a segment that is gone from its storage all of its time is a gap; what it told of itself waits for its return. */
+  /**
+   * Set while the segment is missing in storage: all its time is a gap, and its own gap is kept here until it is back.
+   */
   readonly lost?: { readonly gap: LogGap | null };
-  /** The segments that fill its beginning: first and last sequence of each run that was taken up. */
+  /** The segments that fill its beginning: first and last sequence of each added run. */
   readonly filledBy?: readonly (readonly [number, number])[];
 };
 
-/** What lies in a log: the catalogue that saves walking it. */
+/** The segments of a log: this catalogue saves listing and reading them. */
 export const pitrSegments = pgTable(
   'pitr_segments',
   {
@@ -115,7 +117,7 @@ export const pitrSegments = pgTable(
   ],
 ).enableRLS();
 
-/** The processes that capture, each with a heartbeat: the projects are shared among those that live. */
+/** The processes that capture, each with a heartbeat. Projects are shared among the living ones. */
 export const pitrWorkers = pgTable(
   'pitr_workers',
   { holder: text('holder').primaryKey(), heartbeatAt: instant('heartbeat_at').notNull() },

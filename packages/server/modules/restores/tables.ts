@@ -39,7 +39,7 @@ export interface StoredPreview {
   irreversible?: number;
 }
 
-/** What an undo could not bring back, and how much of it. */
+/** What an undo could not take back, and how much of it. */
 export interface Irreversible {
   reason: string;
   count: number;
@@ -51,14 +51,14 @@ export interface DocumentFailure {
   message: string;
 }
 
-/** How far the writing has come: first everything is put, then extra documents are deleted, then users are imported. */
+/** The progress of the writing: first all puts, then deletes of extra documents, then users. */
 export interface Checkpoint {
   stage: 'puts' | 'deletes' | 'users' | 'done';
-  /** Everything up to this path is settled in the stage. */
+  /** Everything up to this path is done in this stage. */
   after?: string;
-  /** An undo counts records instead: its order is that of the journal it takes back. */
+  /** For an undo the number of records instead, because it follows the order of the journal. */
   settled?: number;
-  /** Set by a resume: what failed in the journal's pages before this one is tried once more. */
+  /** Set by a resume: failed documents in the journal pages before this one are tried again. */
   retryBefore?: number;
   /**
    * Nobody writes, and the journal tells everything that was written: nothing was under way when the last run ended, nor when those
@@ -75,11 +75,11 @@ export interface Checkpoint {
     refused: string[];
     unheard?: { at: number; accounts: number };
   };
-  /** What the record counts beyond this place: whoever goes on from here counts it again. */
+  /** Counted writes beyond this place; a run that continues from here counts them again. */
   ahead?: WrittenAhead | undefined;
 }
 
-/** What one writer of a restore has done: the holder of one that has ranges, or the worker on a range. */
+/** The work of one writer of a restore: of its holder, or of the worker on one range. */
 export interface Written {
   written: number;
   skipped: number;
@@ -89,15 +89,18 @@ export interface Written {
   bytes: number;
   errorSample: DocumentFailure[];
   conflictSample: string[];
-  /** Collections that something was written into, and into which nothing more will be. */
+  /** The number of collections that were written to and are finished. */
   collections: number;
-  /** Those of which another writer, or another run, may write documents too. */
+  /** Collections that another writer, or a later run, may write to as well. */
   openCollections: string[];
-  /** Written beyond the place that is saved with this, and in none of the counts above: whoever goes on from there counts it again. */
+  /**
+   * Writes beyond the saved place, which are in none of the counts above; a run that continues from there counts them
+   * again.
+   */
   ahead?: WrittenAhead | undefined;
 }
 
-/** One document of a basket and where it is taken from. */
+/** One picked document and its source. */
 export interface StoredItem {
   backupId: string | null;
   pointInTime: string | null;
@@ -111,9 +114,9 @@ export const restores = pgTable(
   {
     id: text('id').primaryKey(),
     organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
-    /** Null when it comes from a moment, or from a basket of several. */
+    /** Null for a moment, and for documents picked from several sources. */
     backupId: text('backup_id'),
-    /** A moment of the project's past, as an instant of the engine. */
+    /** The moment to restore, as an instant of the engine. */
     pointInTime: text('point_in_time'),
     items: jsonb('items').$type<StoredItem[]>(),
     projectId: text('project_id').notNull(),
@@ -123,17 +126,17 @@ export const restores = pgTable(
     mergeMode: text('merge_mode').$type<MergeMode>().notNull(),
     dryRun: boolean('dry_run').notNull(),
     collections: jsonb('collections').$type<string[]>(),
-    /** Whole paths, also where bare ids were given. */
+    /** Full paths, also when only ids were given. */
     documentPaths: jsonb('document_paths').$type<string[]>(),
     includeAuthUsers: boolean('include_auth_users').notNull(),
     includeSubcollections: boolean('include_subcollections').notNull(),
-    /** With named documents: what lies below them too. */
+    /** Named documents are restored with everything below them. */
     takesBelow: boolean('takes_below').notNull().default(false),
     safetyBackup: boolean('safety_backup').notNull(),
     rewriteReferences: boolean('rewrite_references').notNull(),
     deleteExtra: boolean('delete_extra').notNull(),
     safetyBackupId: text('safety_backup_id'),
-    /** The one scope of puts, deletes and safety backup; fixed when the restore has looked into the backup. */
+    /** The scope of puts, deletes and safety backup; fixed once the backup was opened. */
     scope: jsonb('scope').$type<Scope>(),
     /** When it began, by the target's own clock: nothing changed later is deleted. */
     beganAt: text('began_at'),
@@ -142,7 +145,7 @@ export const restores = pgTable(
     /** An undo that also takes back what somebody changed since. */
     force: boolean('force').notNull().default(false),
     startedBy: text('started_by'),
-    /** Who wanted it to end before its aim. */
+    /** Who cancelled it. */
     stoppedBy: text('stopped_by'),
     cancelRequestedAt: instant('cancel_requested_at'),
     /** The journal's data key under the organization's key. */
@@ -150,22 +153,24 @@ export const restores = pgTable(
     journalKeyId: text('journal_key_id'),
     journalPages: integer('journal_pages').notNull().default(0),
 
-    /** Rises with every claim; whoever does not hold the newest writes nothing any more. */
+    /** Increases with every claim; a worker with an older epoch can no longer write. */
     epoch: integer('epoch').notNull().default(0),
-    /** The last sign of life of its holder, by the database's clock, which all processes share. */
+    /** The last sign of life of its holder, by the clock of the database, which all processes share. */
     heldAt: instant('held_at'),
     /**
      * The epoch once more, of a restore that has ranges, and null for all others. A version of the service that knows nothing
      * of ranges raises the other alone, and the database refuses: it cannot take such a restore.
      */
     rangesEpoch: integer('ranges_epoch'),
-    /** In the same way for a restore that takes what lies below named documents: others would restore these alone. */
+    /**
+     * The same for a restore with everything below named documents: an older release would restore only the named ones.
+     */
     belowEpoch: integer('below_epoch'),
-    /** When the ranges began to be written under this epoch, by the database's clock: the ramp of their writes begins there. */
+    /** When the writing of the ranges began, by the database's clock; the ramp-up of writes starts then. */
     rangesBeganAt: instant('ranges_began_at'),
-    /** Set by the holder when it gives up: nobody begins a range any more, and those who write stop. */
+    /** Set when the holder gives up: no further range begins, and the writers stop. */
     rangesStoppedAt: instant('ranges_stopped_at'),
-    /** What its holders have written themselves, beside the ranges. */
+    /** What its holders have written themselves, outside the ranges. */
     ownWritten: jsonb('own_written').$type<Written>(),
     failures: integer('failures').notNull().default(0),
     admittedAt: instant('admitted_at'),
@@ -175,7 +180,7 @@ export const restores = pgTable(
     percent: integer('percent').notNull().default(0),
     percentTold: integer('percent_told').notNull().default(0),
     irreversibleReasons: jsonb('irreversible_reasons').$type<Irreversible[]>().notNull().default([]),
-    /** What it waits for at the moment, in words for a person. */
+    /** What it is waiting for, in words for a person. */
     waitingFor: text('waiting_for'),
     documentsExpected: count('documents_expected'),
     documentsRestored: count('documents_restored').notNull().default(0),
@@ -207,7 +212,7 @@ export const restores = pgTable(
   ],
 ).enableRLS();
 
-/** Stretches of a large restore that any worker may write. The deletes come after all of them and have none. */
+/** Ranges of a large restore that any worker may write. Deletes follow after all of them, without ranges. */
 export const restoreRanges = pgTable(
   'restore_ranges',
   {
@@ -216,22 +221,22 @@ export const restoreRanges = pgTable(
       .notNull()
       .references(() => restores.id, { onDelete: 'cascade' }),
     range: integer('range').notNull(),
-    /** The first path in it, and the first behind it; null where there is no such end. */
+    /** The first path in it and the first one after it; null when it is open at that end. */
     startPath: anyText('start_path'),
     endPath: anyText('end_path'),
-    /** Everything up to this path is settled. */
+    /** Everything up to this path is done. */
     reached: anyText('reached'),
     isComplete: boolean('is_complete').notNull().default(false),
-    /** Rises with every claim; whoever does not hold the newest writes nothing any more. */
+    /** Increases with every claim; a worker with an older epoch can no longer write. */
     epoch: integer('epoch').notNull().default(0),
     isHeld: boolean('is_held').notNull().default(false),
     /** The holder's last sign of life, by the database's clock. */
     heldAt: instant('held_at'),
-    /** Whoever wrote here last waited for what was under way: the journal tells everything. */
+    /** The last writer waited for its requests, so the journal holds everything. */
     isHeard: boolean('is_heard').notNull().default(false),
     failures: integer('failures').notNull().default(0),
     waitingFor: text('waiting_for'),
-    /** Why it cannot be written: its restore fails with this. */
+    /** Why it cannot be written; the restore fails with this error. */
     error: jsonb('error').$type<StoredError>(),
     written: jsonb('written').$type<Written>().notNull(),
   },
@@ -240,7 +245,7 @@ export const restoreRanges = pgTable(
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
-/** What restores wrote and deleted, sealed: what an undo puts back, and what a resume tries again. */
+/** What restores wrote and deleted, sealed. An undo takes it back, and a resume tries failures again. */
 export const restoreJournal = pgTable(
   'restore_journal',
   {
@@ -270,7 +275,7 @@ export const drills = pgTable(
     backupId: text('backup_id').notNull(),
     projectId: text('project_id').notNull(),
     targetProjectId: text('target_project_id'),
-    /** The named target was found empty, before the first write; a drill that is taken up again goes on there. */
+    /** When the named target was found empty, before the first write; a repeated drill relies on it. */
     targetFoundEmptyAt: instant('target_found_empty_at'),
     status: text('status').$type<JobStatus>().notNull(),
     admittedAt: instant('admitted_at'),

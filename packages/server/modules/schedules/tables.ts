@@ -12,7 +12,7 @@ export interface LastRun {
   backupId: string | null;
 }
 
-/** When a project is backed up by itself, and how long those backups are kept. */
+/** When a project is backed up automatically, and how long those backups are kept. */
 export const schedules = pgTable(
   'schedules',
   {
@@ -28,7 +28,7 @@ export const schedules = pgTable(
     collections: jsonb('collections').$type<string[]>().notNull(),
     excludeCollections: jsonb('exclude_collections').$type<string[]>().notNull(),
     includeSubcollections: boolean('include_subcollections').notNull(),
-    /** Empty: wherever the organization's backups go by default. */
+    /** Empty: the organization's default destination. */
     storageDestinationIds: jsonb('storage_destination_ids').$type<string[]>().notNull(),
     retentionDays: integer('retention_days'),
     retentionPolicy: jsonb('retention_policy').$type<RetentionPolicy>(),
@@ -36,10 +36,10 @@ export const schedules = pgTable(
     missedAfterMinutes: integer('missed_after_minutes').notNull(),
     drillEvery: integer('drill_every'),
     verifyEvery: integer('verify_every'),
-    /** Since when it promises these due times, and drills this often. Null: since it was made. */
+    /** Since when these due times and this frequency of drills apply. Null: since it was created. */
     promisedSince: instant('promised_since'),
     drillsSince: instant('drills_since'),
-    /** Null while it is disabled. Whoever moves it on under the row's lock owns the due time it showed. */
+    /** Null while it is disabled. Whoever advances it under the row's lock owns the due time it had. */
     nextRunAt: instant('next_run_at'),
     /** Runs that started a backup; every n-th of them is full, verified or drilled. */
     runCount: integer('run_count').notNull().default(0),
@@ -57,7 +57,7 @@ export const schedules = pgTable(
   ],
 ).enableRLS();
 
-/** One due time of a schedule, or one run by hand, and what became of it. */
+/** One due time of a schedule, or one run by hand, with its outcome. */
 export const scheduleRuns = pgTable(
   'schedule_runs',
   {
@@ -72,9 +72,9 @@ export const scheduleRuns = pgTable(
     status: text('status').$type<RunStatus>().notNull(),
     reason: text('reason'),
     backupId: text('backup_id'),
-    /** Its place among the runs that started a backup. */
+    /** Its number among the runs that started a backup. */
     number: integer('number'),
-    /** A backup that waits until then has not begun in time. */
+    /** A backup that still waits at this time is late. */
     beginsBefore: instant('begins_before'),
     createdAt: instant('created_at').notNull(),
   },
@@ -88,7 +88,7 @@ export const scheduleRuns = pgTable(
   ],
 ).enableRLS();
 
-/** Projects whose backups retention has to look at again, and when. */
+/** Projects that retention has to check again, and when. */
 export const retentionChecks = pgTable(
   'retention_checks',
   {

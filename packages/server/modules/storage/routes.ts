@@ -23,7 +23,7 @@ const toldOfKeys: Readonly<Record<KeysThere, string>> = {
   left: "It could not be reached: the copies of the organization's keys stay in it under keys/ until you remove them.",
 };
 
-/** A person waits in front of the form. */
+/** A user waits in front of the form. */
 const listTimeoutMs = 8000;
 
 const orphansTimeoutMs = 15_000;
@@ -158,7 +158,7 @@ export function storageHandlers(context: StorageContext): Handlers {
         }
       } catch (error) {
         if (!late.aborted || signal.aborted) throw toProblem(error);
-        // What was found so far is told, and where to go on.
+        // Returns what was found so far, and where to continue.
         if (found.length < 2)
           throw new Problem(
             'STORAGE_UNAVAILABLE',

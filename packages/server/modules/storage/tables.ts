@@ -6,7 +6,7 @@ import { organizations } from '../organizations/tables.ts';
 
 export type StorageType = 's3' | 'gcs' | 'spaces' | 'local';
 
-/** The last test of every step; a mere look leaves it as it is. */
+/** The last full test; a quick check does not change it. */
 export type StoredTest = NonNullable<DataOf<Operations['getStorageDestination']>['lastTest']>;
 
 /** Places for backups that belong to the customer. */
@@ -31,7 +31,7 @@ export const storageDestinations = pgTable(
     error: jsonb('error').$type<StoredError>(),
     lastCheckedAt: instant('last_checked_at'),
     lastTest: jsonb('last_test').$type<StoredTest>(),
-    /** Several records may name one place; those that do share this. Null until a probe has told. */
+    /** Records of the same place have the same id here. Null until a probe has found out. */
     placeId: text('place_id'),
     deletedAt: instant('deleted_at'),
     ...history,
@@ -64,7 +64,7 @@ export interface TaskResult {
   versionsKept?: boolean;
   locked?: number;
   removable?: number;
-  /** Stands here from the beginning: what a purge was asked for. */
+  /** Set from the beginning, because the purge was requested like this. */
   dryRun?: boolean;
   bytes?: number;
   failures?: { key: string; reason: string }[];
