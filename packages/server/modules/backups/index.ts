@@ -61,6 +61,7 @@ export {
 } from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
+export { etaSeconds } from './present-backup.ts';
 export { admitBackups, backupKind } from './run/admission.ts';
 export { markWaitingForRecovery } from './run/backup-turn-store.ts';
 export { EngineResources } from './run/engine-resources.ts';

@@ -79,7 +79,9 @@ export function presentProgress(row: BackupRow): Backup['progress'] {
 }
 
 /** Estimated from the progress so far; null while there is too little of it. */
-function etaSeconds(row: BackupRow): number | null {
+export function etaSeconds(
+  row: Pick<BackupRow, 'status' | 'waitingFor' | 'startedAt' | 'percent' | 'updatedAt'>,
+): number | null {
   if (row.status !== 'running' || row.waitingFor !== null || !row.startedAt || row.percent < 2 || row.percent >= 100)
     return null;
   const elapsedMs = row.updatedAt.getTime() - row.startedAt.getTime();

@@ -1,4 +1,5 @@
 import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
+import { etaSeconds } from '../backups/index.ts';
 import type { DrillRow } from './drills/drill-store.ts';
 import { isProven } from './drills/proof.ts';
 import type { RestoreRow } from './restore-store.ts';
@@ -67,7 +68,8 @@ export function presentRestoreProgress(row: RestoreRow): Restore['progress'] {
     documents: row.documentsRestored + row.documentsSkipped + row.documentsDeleted,
     documentsTotal: documentsTotal(row),
     bytes: row.bytesDone,
-    etaSeconds: etaSeconds(row),
+    // How many documents will be deleted is not known before, so the rest of that stage cannot be estimated.
+    etaSeconds: row.checkpoint.stage === 'deletes' && row.undoOf === null ? null : etaSeconds(row),
     waitingFor: row.status === 'pending' ? 'Its turn.' : row.waitingFor,
   };
 }
@@ -75,14 +77,6 @@ export function presentRestoreProgress(row: RestoreRow): Restore['progress'] {
 /** How many extra documents will be deleted is known only when they are found; each adds to the total. */
 function documentsTotal({ documentsExpected, documentsDeleted, undoOf }: RestoreRow): number | null {
   return documentsExpected === null || undoOf !== null ? documentsExpected : documentsExpected + documentsDeleted;
-}
-
-function etaSeconds(row: RestoreRow): number | null {
-  if (row.checkpoint.stage === 'deletes' && row.undoOf === null) return null;
-  if (row.status !== 'running' || row.waitingFor !== null || !row.startedAt || row.percent < 2 || row.percent >= 100)
-    return null;
-  const elapsedMs = row.updatedAt.getTime() - row.startedAt.getTime();
-  return Math.min(31_536_000, Math.max(0, Math.round(((elapsedMs / row.percent) * (100 - row.percent)) / 1000)));
 }
 
 export function durationSeconds(row: Pick<RestoreRow, 'startedAt' | 'completedAt'>): number | null {
