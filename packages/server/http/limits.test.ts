@@ -191,6 +191,21 @@ test('keys of all organizations of one person have one number of streams togethe
   await narrow.close();
 });
 
+test('who goes away before a stream begins leaves its place free', async () => {
+  const narrow = await startTestApp({}, { streamLimits: { totalMax: 1 } });
+  const person = await signUp(narrow, 'person@example.com');
+  const id = await foundOrganization(narrow, person);
+  const as = { token: person.token, organizationId: id };
+  for (const path of [exportPath, '/api/v1/organizations/current/events'])
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const socket = askFor(narrow, path, as);
+      await new Promise<void>((resolve) => socket.once('connect', () => setImmediate(resolve)));
+      socket.destroy();
+    }
+  await expect.poll(async () => (await narrow.request('GET', exportPath, as)).status).toBe(200);
+  await narrow.close();
+});
+
 test('a stream that is asked for by HEAD is neither followed nor read', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const as = { token: ada.token, organizationId };
@@ -291,13 +306,21 @@ async function writeManyAuditRows({ platform }: TestApp, id: string): Promise<vo
   );
 }
 
-async function openUnreadStream({ address }: TestApp, token: string, id: string): Promise<Socket> {
+interface Caller {
+  token: string;
+  organizationId: string;
+}
+
+function askFor({ address }: TestApp, path: string, { token, organizationId: id }: Caller): Socket {
   const { hostname, port } = new URL(address);
   const socket = connect({ host: hostname, port: Number(port) });
-  socket.write(
-    `GET ${exportPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nX-Organization-Id: ${id}\r\n\r\n`,
-  );
-  await new Promise<void>((resolve) => socket.once('readable', () => resolve()));
   socket.on('error', () => undefined);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nX-Organization-Id: ${id}\r\n\r\n`);
+  return socket;
+}
+
+async function openUnreadStream(asked: TestApp, token: string, id: string): Promise<Socket> {
+  const socket = askFor(asked, exportPath, { token, organizationId: id });
+  await new Promise<void>((resolve) => socket.once('readable', () => resolve()));
   return socket;
 }

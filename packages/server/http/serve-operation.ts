@@ -319,7 +319,10 @@ async function tagged(
   return { ...answer, ...defined({ etag }) };
 }
 
-/** Who asks by HEAD takes none of it: nobody would notice that they have gone, and it would be read to its end for nothing. */
+/**
+ * Who asks by HEAD takes none of it: nobody would notice that they have gone, and it would be read to its end for nothing. Nor
+ * does who has gone already, and nobody would say when their place is free again.
+ */
 function unreadOf(stream: Readable): Readable {
   stream.destroy();
   return Readable.from([]);
@@ -352,7 +355,7 @@ async function send(
   }
   if (answer.stream) {
     const contentType = answer.contentType ?? 'application/octet-stream';
-    if (request.method === 'HEAD') return reply.type(contentType).send(unreadOf(answer.stream));
+    if (request.method === 'HEAD' || reply.raw.closed) return reply.type(contentType).send(unreadOf(answer.stream));
     const { principal, organization } = request;
     options.streams.add(
       { organization: organization?.id ?? request.ip, person: personBehind(principal) },
