@@ -229,7 +229,8 @@ const changedEntry = z
           after: firestoreValue.nullable(),
         }),
       )
-      .max(20_000),
+      .max(20_000)
+      .describe('Where very much differs, or below very long names, a map is told as a whole.'),
   })
   .meta({ id: 'ChangedDocument', description: 'A document that is on both sides and differs, field by field.' });
 

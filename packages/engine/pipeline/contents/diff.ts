@@ -80,10 +80,24 @@ async function* documentsOf({ database, records }: DiffSide): AsyncGenerator<Sid
 
 function changesBetween(old: Uint8Array, young: Uint8Array, oldDatabase: string, youngDatabase: string): FieldChange[] {
   if (oldDatabase === youngDatabase && Buffer.compare(old, young) === 0) return [];
-  const changes: FieldChange[] = [];
   const relative = relativeReferences([oldDatabase, youngDatabase]);
-  compareFields('', decodeDocument(old).fields, decodeDocument(young).fields, relative, changes);
-  return changes;
+  const [before, after] = [decodeDocument(old).fields, decodeDocument(young).fields];
+  const changes = compareFields('', before, after, { relative, isDeep: true });
+  return areShort(changes) ? changes : compareFields('', before, after, { relative, isDeep: false });
+}
+
+const changesMax = 20_000;
+const pathLengthMax = 6144;
+const pathsLengthMax = 1024 * 1024;
+
+/** Below long names of maps the paths of one document may come to gigabytes: then its maps are told as wholes. */
+function areShort(changes: readonly FieldChange[]): boolean {
+  let length = 0;
+  for (const { path } of changes) {
+    if (path.length > pathLengthMax) return false;
+    length += path.length;
+  }
+  return length <= pathsLengthMax && changes.length <= changesMax;
 }
 
 /** References into either of the two databases count as equal: a restore moves them from one to the other. */
@@ -94,20 +108,27 @@ function relativeReferences(databases: readonly string[]): (reference: string) =
   };
 }
 
-function compareFields(
-  prefix: string,
-  before: JsonFields,
-  after: JsonFields,
-  relative: (reference: string) => string,
-  into: FieldChange[],
-): void {
+interface Comparing {
+  readonly relative: (reference: string) => string;
+  /** Whether what differs in a map is told field by field. */
+  readonly isDeep: boolean;
+}
+
+function compareFields(prefix: string, before: JsonFields, after: JsonFields, comparing: Comparing): FieldChange[] {
+  const changes: FieldChange[] = [];
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const path = prefix === '' ? fieldName(key) : `${prefix}.${fieldName(key)}`;
     const [old, young] = [before[key], after[key]];
     const areMaps = old !== undefined && young !== undefined && 'mapValue' in old && 'mapValue' in young;
-    if (areMaps) compareFields(path, old.mapValue.fields ?? empty, young.mapValue.fields ?? empty, relative, into);
-    else if (!isSame(old, young, relative)) into.push({ path, before: old ?? null, after: young ?? null });
+    const told =
+      areMaps && comparing.isDeep
+        ? compareFields(path, old.mapValue.fields ?? empty, young.mapValue.fields ?? empty, comparing)
+        : isSame(old, young, comparing.relative)
+          ? []
+          : [{ path, before: old ?? null, after: young ?? null }];
+    for (const change of told) changes.push(change);
   }
+  return changes;
 }
 
 /** Without a prototype: a field may be named `constructor`, which every other object has. */

@@ -4,6 +4,7 @@ import { KeyRing } from '../../crypto/key-ring.ts';
 import { testDatabase, testDocument } from '../../fixtures/arbitrary-documents.ts';
 import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
+import { type JsonFields, stringifyLossless } from '../../format/document-json.ts';
 import { backupsPrefix, manifestKey } from '../../format/object-keys.ts';
 import type { AuthUser } from '../../ports/auth-users.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
@@ -129,6 +130,25 @@ test('a diff takes no name of the language for a field', async () => {
     { path: 'm.toString', before: null, after: one },
   ];
   expect(await collect(diffSides(sides[0]!, sides[1]!))).toEqual([{ kind: 'changed', path: 'a/1', changes: added }]);
+});
+
+test('a diff tells maps as wholes where the paths of what differs in them would be too long', async () => {
+  const leaves = (value: string) =>
+    Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`f${n}`, { stringValue: value }]));
+  const below = (depth: number, fields: JsonFields): JsonFields =>
+    depth === 0 ? fields : { ['n'.repeat(1400)]: { mapValue: { fields: below(depth - 1, fields) } } };
+  const [here, there] = [new MemoryDatabase(), new MemoryDatabase()];
+  here.set('a/1', { same: { integerValue: '1' }, ...below(18, leaves('a')) });
+  there.set('a/1', { same: { integerValue: '1' }, ...below(18, leaves('b')) });
+  const harness = new BackupHarness();
+  const [left, right] = [
+    await harness.view(await harness.backUp(here)),
+    await harness.view(await harness.backUp(there)),
+  ];
+  const sides = [left, right].map((view) => ({ database: testDatabase, records: view.records() }));
+  const [change] = await collect(diffSides(sides[0]!, sides[1]!));
+  expect(stringifyLossless(change).length).toBeLessThan(4 * 1024 * 1024);
+  expect(change).toMatchObject({ kind: 'changed', path: 'a/1', changes: [{ path: 'n'.repeat(1400) }] });
 });
 
 test('a diff across databases takes references relative to their database', async () => {
