@@ -1,4 +1,5 @@
 import { type DocumentVersion, decodeDocument, parseInstant, pathHash, viewOfChain } from '@holdfast/engine';
+import type { CutRows } from '../../../platform/database/pages.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog } from '../coverage.ts';
@@ -17,11 +18,17 @@ export interface HistoryRequest {
 
 /** Segments read for one page; the history of a document that changes all the time has more pages. */
 const segmentsPerPage = 200;
+/** A page ends where its versions together are larger than this: large documents have more pages, too. */
+const pageBytesMax = 8 * 1024 * 1024;
 
 /** Captured versions of one document, newest first; the version of the oldest base comes last. */
-export async function documentHistory(context: PitrContext, request: HistoryRequest): Promise<DocumentVersion[]> {
+export async function documentHistory(
+  context: PitrContext,
+  request: HistoryRequest,
+): Promise<DocumentVersion[] & CutRows> {
   const { versions, isWhole, oldestBase } = await capturedVersions(context, request);
-  if (isWhole && oldestBase) versions.push(...(await versionOfBase(context, request, oldestBase, versions)));
+  if (!isWhole) return Object.assign(versions, { isCut: true as const });
+  if (oldestBase) versions.push(...(await versionOfBase(context, request, oldestBase, versions)));
   return versions;
 }
 
@@ -32,7 +39,7 @@ interface Captured {
   readonly oldestBase: string | undefined;
 }
 
-/** The captured versions of a document, newest first: one more than requested if there are more. */
+/** The captured versions of a document, newest first: one more than requested if there are more and they fit. */
 export async function capturedVersions(context: PitrContext, request: HistoryRequest): Promise<Captured> {
   const { organizationId, projectId, path, before, limit, signal } = request;
   const { database } = context.backups.platform;
@@ -51,13 +58,24 @@ export async function capturedVersions(context: PitrContext, request: HistoryReq
     for (const { key } of keys) {
       for (const version of (await log.reader.history(path, { keys: [key], signal })).reverse())
         if (before === null || version.time < before) versions.push(version);
-      if (versions.length > limit) break;
+      if (versions.length > limit || withinBytes(versions).length < versions.length) break;
     }
   } finally {
     await log.close();
   }
-  const isWhole = versions.length <= limit && keys.length < segmentsPerPage;
-  return { versions, isWhole, oldestBase: coverage.bases[0]?.id };
+  const shown = withinBytes(versions);
+  const isWhole = shown.length === versions.length && versions.length <= limit && keys.length < segmentsPerPage;
+  return { versions: shown, isWhole, oldestBase: coverage.bases[0]?.id };
+}
+
+/** The first one always fits. */
+function withinBytes(versions: readonly DocumentVersion[]): DocumentVersion[] {
+  let sum = 0;
+  const end = versions.findIndex(({ bytes }, index) => {
+    sum += bytes?.length ?? 0;
+    return index > 0 && sum > pageBytesMax;
+  });
+  return versions.slice(0, end === -1 ? undefined : end);
 }
 
 async function versionOfBase(
