@@ -192,7 +192,7 @@ export const deliveryRequest = z
     attempts: z
       .array(
         z.object({
-          attempt: integer({ min: 1, max: 1000 }),
+          attempt: integer({ min: 1, max: 1_000_000 }),
           timestamp: timestamp(),
           statusCode: statusCode.nullable(),
           duration: milliseconds(),
@@ -202,10 +202,11 @@ export const deliveryRequest = z
             .max(16_384)
             .regex(/^[\s\S]*$/)
             .nullable()
-            .describe('The first 16 KiB of the answer.'),
+            .describe('The first 16 KiB of the answer. Null also behind the newest 4 MiB of answers.'),
         }),
       )
-      .max(1000),
+      .max(1000)
+      .describe('The newest thousand, in their order.'),
   })
   .meta({ id: 'WebhookDeliveryRequest', description: 'What was sent, and what came back on every attempt.' });
 

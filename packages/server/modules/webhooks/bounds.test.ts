@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { join, signUp } from '../../testing/people.ts';
+import { asOwner, join, signUp } from '../../testing/people.ts';
 import { completed, startWebhookHouse, type WebhookHouse } from './testing.ts';
 
 let house: WebhookHouse;
@@ -31,6 +31,28 @@ test('values of custom headers are shown to who may set them, and masked to othe
   });
   for (const token of [admin.token, await keyOf(['organization:write'])])
     for (const { text } of await read(token)) expect(text).toContain('the-credential-of-a-receiver');
+});
+
+test('a delivery that was sent a thousand times and more shows what was sent last, and the newest answers', async () => {
+  const { id } = await house.create('/often');
+  await house.emit('backup.completed', completed);
+  const [delivery] = await house.deliveries(id, (list) => list.some(({ status }) => status === 'delivered'));
+  const sent = 1100;
+  await asOwner(house.app.databaseUrl, (client) =>
+    client.query(
+      `insert into webhook_attempts (delivery_id, attempt, organization_id, sent_at, url, sealed_headers, body, status_code,
+         duration_ms, response_body)
+       select delivery_id, n, organization_id, sent_at, url, sealed_headers, n || repeat('b', 60000), 500, 1, n || repeat('a', 16000)
+         from webhook_attempts, generate_series(2, $2::int) n where delivery_id = $1`,
+      [delivery?.id, sent],
+    ),
+  );
+  const { text, body } = await house.call('GET', `/webhooks/${id}/deliveries/${delivery?.id}/request`);
+  expect(text.length).toBeLessThan(6 * 1024 * 1024);
+  expect(body.data.body).toMatch(new RegExp(`^${sent}b+$`));
+  const { attempts } = body.data;
+  expect([attempts.length, attempts.at(-1).attempt, attempts.at(-1).responseBody.length]).toEqual([1000, sent, 16_004]);
+  expect([attempts[0].attempt, attempts[0].responseBody]).toEqual([101, null]);
 });
 
 async function keyOf(permissions: readonly string[]): Promise<string> {

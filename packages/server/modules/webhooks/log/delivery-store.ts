@@ -5,13 +5,23 @@ import { Problem } from '../../../platform/problem.ts';
 import { webhookAttempts, webhookDeliveries } from '../tables.ts';
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
-export type AttemptRow = typeof webhookAttempts.$inferSelect;
+type AttemptRow = typeof webhookAttempts.$inferSelect;
+/** What came back of an attempt. */
+export type ToldAttempt = Pick<
+  AttemptRow,
+  'attempt' | 'sentAt' | 'statusCode' | 'durationMs' | 'error' | 'responseBody'
+>;
+export type SentRequest = Pick<AttemptRow, 'url' | 'sealedHeaders' | 'body'>;
 export type EventRow = typeof outboxEvents.$inferSelect;
 
 export interface DeliveryFilters {
   status?: DeliveryRow['status'] | undefined;
   eventType?: string | undefined;
 }
+
+const attemptsMax = 1000;
+/** Of what endpoints answered to one delivery, the newest answers first; those behind it are left out. */
+const answersBytesMax = 4 * 1024 * 1024;
 
 /** All SQL on the delivery log of an organization. */
 export const deliveryStore = {
@@ -117,13 +127,32 @@ export const deliveryStore = {
     );
   },
 
-  async attempts({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<AttemptRow[]> {
-    return orm
-      .select()
+  /** The newest of them, in their order, without what was sent: people may have asked for hundreds. */
+  async attempts({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<ToldAttempt[]> {
+    const { attempt, sentAt, statusCode, durationMs, error, responseBody } = webhookAttempts;
+    const newer = sql`sum(octet_length(${responseBody})) over (order by ${attempt} desc rows between unbounded preceding and 1 preceding)`;
+    const answer = sql<
+      string | null
+    >`case when coalesce(${newer}, 0) < ${sql.raw(String(answersBytesMax))} then ${responseBody} end`;
+    const rows = await orm
+      .select({ attempt, sentAt, statusCode, durationMs, error, responseBody: answer })
       .from(webhookAttempts)
-      .where(and(eq(webhookAttempts.organizationId, organizationId), eq(webhookAttempts.deliveryId, deliveryId)))
-      .orderBy(asc(webhookAttempts.attempt))
-      .limit(1000);
+      .where(isOf(organizationId, deliveryId))
+      .orderBy(desc(attempt))
+      .limit(attemptsMax);
+    return rows.reverse();
+  },
+
+  /** What was sent last. */
+  async lastSent({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<SentRequest | undefined> {
+    const { url, sealedHeaders, body, attempt } = webhookAttempts;
+    const [row] = await orm
+      .select({ url, sealedHeaders, body })
+      .from(webhookAttempts)
+      .where(isOf(organizationId, deliveryId))
+      .orderBy(desc(attempt))
+      .limit(1);
+    return row;
   },
 
   async event({ orm }: Transaction, organizationId: string, eventId: string): Promise<EventRow | undefined> {
@@ -184,6 +213,10 @@ export const deliveryStore = {
     return removed.rowCount ?? 0;
   },
 };
+
+function isOf(organizationId: string, deliveryId: string) {
+  return and(eq(webhookAttempts.organizationId, organizationId), eq(webhookAttempts.deliveryId, deliveryId));
+}
 
 function is(organizationId: string, webhookId: string, id: string) {
   return and(

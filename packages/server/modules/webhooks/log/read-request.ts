@@ -15,7 +15,7 @@ export async function readRequest(
     const webhook = await webhookStore.get(transaction, organization.id, webhookId);
     const delivery = await deliveryStore.get(transaction, organization.id, webhookId, deliveryId);
     const attempts = await deliveryStore.attempts(transaction, organization.id, deliveryId);
-    const last = attempts.at(-1);
+    const last = await deliveryStore.lastSent(transaction, organization.id, deliveryId);
     const present = (request: RenderedRequest) => ({
       ...presentRequest(deliveryId, request, attempts),
       signedWith: signedWith(request, secrets.secret(webhook)),
