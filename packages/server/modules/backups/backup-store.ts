@@ -165,18 +165,6 @@ export const backupStore = {
     if (rows.length < new Set(ids).size) found(undefined);
   },
 
-  /** Locks all backups of a project, newest first. */
-  async lockAll({ orm }: Transaction, organizationId: string, projectId: string): Promise<BackupRow[]> {
-    return orm
-      .select()
-      .from(backups)
-      .where(
-        and(eq(backups.organizationId, organizationId), eq(backups.projectId, projectId), isNull(backups.deletedAt)),
-      )
-      .orderBy(desc(backups.id))
-      .for('update');
-  },
-
   async update(
     { orm }: Transaction,
     organizationId: string,

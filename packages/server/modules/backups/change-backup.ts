@@ -5,6 +5,7 @@ import { Problem } from '../../platform/problem.ts';
 import { taskStore } from '../storage/index.ts';
 import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
+import type { BackupHead } from './head-store.ts';
 import { removeObjectsJob } from './jobs.ts';
 import { admitBackups } from './run/admission.ts';
 import { cancelBackup } from './run/end-backup.ts';
@@ -54,7 +55,7 @@ export async function deleteBackup(
 }
 
 export interface Removable {
-  row: BackupRow;
+  row: BackupHead;
   /** The synthetic backup with the same content; null when there is none and the backup is deleted all the same. */
   replacedBy: string | null;
 }
@@ -63,7 +64,7 @@ export interface Removable {
 export async function requireDeletable(
   context: BackupsContext,
   transaction: Transaction,
-  row: BackupRow,
+  row: BackupHead,
 ): Promise<Removable[]> {
   const going = await requireRemovable(context, transaction, row);
   const ids = going.map(({ row: { id } }) => id);
@@ -75,7 +76,7 @@ export async function requireDeletable(
 export async function requireRemovable(
   context: BackupsContext,
   transaction: Transaction,
-  row: BackupRow,
+  row: BackupHead,
 ): Promise<Removable[]> {
   requireFree(context, row);
   const { organizationId } = row;
@@ -107,7 +108,7 @@ function inUse(usedBy: readonly { type: string }[]): string {
 }
 
 /** Open migrations of a place that holds the backup. */
-export async function copyingTasks(transaction: Transaction, row: BackupRow): Promise<{ type: string; id: string }[]> {
+export async function copyingTasks(transaction: Transaction, row: BackupHead): Promise<{ type: string; id: string }[]> {
   const copies = await backupStore.copies(transaction, row.organizationId, [row.id]);
   const tasks = new Set<string>();
   for (const { storageDestinationId } of copies)
@@ -117,7 +118,7 @@ export async function copyingTasks(transaction: Transaction, row: BackupRow): Pr
 }
 
 /** Throws when the backup is under legal hold, locked, or unfinished. */
-export function requireFree(context: BackupsContext, row: BackupRow): void {
+export function requireFree(context: BackupsContext, row: BackupHead): void {
   const refuse = (reason: string) => {
     throw new Problem('INVALID_STATE', `The backup ${row.id} is ${reason}.`, { details: { status: row.status } });
   };
@@ -134,7 +135,7 @@ export function requireFree(context: BackupsContext, row: BackupRow): void {
 export async function removeRow(
   context: BackupsContext,
   transaction: Transaction,
-  row: BackupRow,
+  row: BackupHead,
   replacedBy: string | null = null,
 ): Promise<void> {
   const { clock, queue } = context.platform;

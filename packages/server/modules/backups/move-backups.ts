@@ -6,9 +6,10 @@ import { Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { copyDestination, type DestinationRow, storageStore, taskStore } from '../storage/index.ts';
-import { type BackupRow, backupStore } from './backup-store.ts';
+import { backupStore } from './backup-store.ts';
 import { copyingTasks, removeRow, requireDeletable, requireFree } from './change-backup.ts';
 import type { BackupsContext } from './context.ts';
+import { type BackupHead, headStore } from './head-store.ts';
 import { enqueueRewrap } from './keys/backup-keys.ts';
 import { enqueueKeyCopy } from './keys/key-copies.ts';
 import { cancelBackup } from './run/end-backup.ts';
@@ -25,7 +26,7 @@ export async function deleteBackupsOf(
   project: ProjectRow,
 ): Promise<number> {
   const { organizationId } = project;
-  const rows = await backupStore.lockAll(transaction, organizationId, project.id);
+  const rows = await headStore.lockAll(transaction, organizationId, project.id);
   const usedBy = new Map<string, { type: string; id: string }>();
   for (const row of rows) {
     requireFree(context, row);
@@ -58,7 +59,7 @@ export async function deleteBackupsOfSchedule(
   schedule: { id: string; organizationId: string; projectId: string },
 ): Promise<number> {
   const { organizationId } = schedule;
-  const all = await backupStore.lockAll(transaction, organizationId, schedule.projectId);
+  const all = await headStore.lockAll(transaction, organizationId, schedule.projectId);
   const gone = new Set<string>();
   // Newest first: an increment is removed before its base.
   for (const row of all.filter(({ scheduleId }) => scheduleId === schedule.id)) {
@@ -94,7 +95,7 @@ export async function moveBackups(
   toOrganizationId: string,
 ): Promise<void> {
   const { organizationId } = project;
-  const rows = await backupStore.lockAll(transaction, organizationId, project.id);
+  const rows = await headStore.lockAll(transaction, organizationId, project.id);
   if (rows.length === 0) return;
   await requireNoRemovalsOpen(transaction, project);
   const destinations = await copyDestinations(context, transaction, rows, toOrganizationId);
@@ -149,7 +150,7 @@ async function requireNoRemovalsOpen(transaction: Transaction, { organizationId,
 
 type Ring = Awaited<ReturnType<BackupsContext['keys']['ring']>>['ring'];
 
-async function rewrap(row: BackupRow, from: Ring, to: Ring) {
+async function rewrap(row: BackupHead, from: Ring, to: Ring) {
   try {
     return await to.wrap(row.id, await from.unwrap(row.id, row.envelope));
   } catch (error) {
@@ -166,7 +167,7 @@ interface CopiedDestination {
 async function copyDestinations(
   context: BackupsContext,
   transaction: Transaction,
-  rows: readonly BackupRow[],
+  rows: readonly BackupHead[],
   toOrganizationId: string,
 ): Promise<CopiedDestination[]> {
   const organizationId = rows[0]!.organizationId;

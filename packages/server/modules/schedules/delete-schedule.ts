@@ -7,7 +7,7 @@ import type { SchedulesContext } from './context.ts';
 import { presentSchedule, scheduleEtag } from './present-schedule.ts';
 import { retentionCheckStore } from './retention/retention-check-store.ts';
 import { scheduleChanged } from './schedule-events.ts';
-import { type ScheduleRow, scheduleStore } from './schedule-store.ts';
+import { type ScheduleSummary, scheduleStore } from './schedule-store.ts';
 
 /**
  * Deletes a schedule. Its backups stay until they expire; with `deleteBackups` they are deleted at once, all or none.
@@ -52,7 +52,7 @@ export async function deleteSchedulesOf(
 async function remove(
   context: SchedulesContext,
   transaction: Transaction,
-  row: ScheduleRow,
+  row: ScheduleSummary,
   project: ProjectRow | undefined,
 ): Promise<void> {
   const { outbox, clock } = context.backups.platform;

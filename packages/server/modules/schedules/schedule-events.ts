@@ -1,10 +1,10 @@
 import type { OutboxEvent } from '../../platform/outbox.ts';
 import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
 import { nextRunShown } from './present-schedule.ts';
-import type { ScheduleRow } from './schedule-store.ts';
+import type { ScheduleSummary } from './schedule-store.ts';
 
 export interface ScheduleFacts {
-  row: ScheduleRow;
+  row: ScheduleSummary;
   project: ProjectRow;
   now: Date;
 }

@@ -24,6 +24,7 @@ export type MeasuredSchedule = Pick<
 > & { isEnabled: boolean; promisedSince: Date; drillsSince: Date };
 
 export type ScheduleSummary = Omit<ScheduleRow, 'collections' | 'excludeCollections'>;
+const { collections: _, excludeCollections: __, ...summary } = getTableColumns(schedules);
 
 /** All SQL on schedules. */
 export const scheduleStore = {
@@ -58,11 +59,12 @@ export const scheduleStore = {
     return found(row);
   },
 
-  async ofProject({ orm }: Transaction, organizationId: string, projectId: string): Promise<ScheduleRow[]> {
+  /** Those of a project, locked, without the names of what they back up: there may be thousands. */
+  async ofProject({ orm }: Transaction, organizationId: string, projectId: string): Promise<ScheduleSummary[]> {
     return orm
-      .select()
+      .select(summary)
       .from(schedules)
-      .where(and(eq(schedules.organizationId, organizationId), eq(schedules.projectId, projectId)))
+      .where(isOfProject(organizationId, projectId))
       .orderBy(desc(schedules.id))
       .for('update');
   },
@@ -105,9 +107,8 @@ export const scheduleStore = {
    * fit into memory.
    */
   async all({ orm }: Transaction, organizationId: string, limit: number): Promise<ScheduleSummary[]> {
-    const { collections: _, excludeCollections: __, ...columns } = getTableColumns(schedules);
     return orm
-      .select(columns)
+      .select(summary)
       .from(schedules)
       .where(eq(schedules.organizationId, organizationId))
       .orderBy(sql`${schedules.nextRunAt} nulls last`, schedules.id)
@@ -159,9 +160,21 @@ export const scheduleStore = {
       .for('update');
   },
 
-  async lockOfProject({ orm }: Transaction, organizationId: string, projectId: string): Promise<ScheduleRow[]> {
-    const isOfProject = and(eq(schedules.organizationId, organizationId), eq(schedules.projectId, projectId));
-    return orm.select().from(schedules).where(isOfProject).orderBy(schedules.id).for('update');
+  /** All of a project stay as they are until the end of the transaction; so many of those that are due at most, those that waited longest first. */
+  async lockOfProject(
+    { orm }: Transaction,
+    organizationId: string,
+    projectId: string,
+    { now, limit }: { now: Date; limit: number },
+  ): Promise<ScheduleRow[]> {
+    const isOne = isOfProject(organizationId, projectId);
+    await orm.select({ id: schedules.id }).from(schedules).where(isOne).orderBy(schedules.id).for('update');
+    return orm
+      .select()
+      .from(schedules)
+      .where(and(isOne, sql`${schedules.nextRunAt} <= ${now}`))
+      .orderBy(schedules.nextRunAt)
+      .limit(limit);
   },
 
   /** Locks schedules that are due only after an instant, in the order of their ids. */
@@ -200,6 +213,10 @@ export const scheduleStore = {
     );
   },
 };
+
+function isOfProject(organizationId: string, projectId: string) {
+  return and(eq(schedules.organizationId, organizationId), eq(schedules.projectId, projectId));
+}
 
 function is(organizationId: string, id: string) {
   return and(eq(schedules.organizationId, organizationId), eq(schedules.id, id));

@@ -1,6 +1,11 @@
 import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { headStore } from '../../modules/backups/head-store.ts';
+import { retentionStore } from '../../modules/backups/index.ts';
+import { journalStore } from '../../modules/restores/journal/journal-store.ts';
+import { scheduleStore } from '../../modules/schedules/index.ts';
 import { asOwner } from '../../testing/people.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
 import { foundOrganization } from '../../testing/team.ts';
 import { furnish, furnishBackup, resourcesOf } from '../../testing/tenant-resources.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
@@ -13,7 +18,7 @@ const recordsCount = 20;
 const mebibyte = 1024 * 1024;
 
 /** So many copies of the one record there is, each with names of 600 KB. */
-async function widen(table: 'schedules' | 'backups'): Promise<void> {
+async function widen(table: 'schedules' | 'backups' | 'restores'): Promise<void> {
   const names = `(select jsonb_agg(n || repeat('c', 6000)) from generate_series(1, 100) n)`;
   await asOwner(app.databaseUrl, async (client) => {
     await client.query(
@@ -32,7 +37,12 @@ beforeAll(async () => {
   as = { token: organization.owner.token, organizationId: organization.id };
   await furnish(app, organization);
   await furnishBackup(app, organization, `${firestore.host}:${firestore.port}`);
-  projectId = (await resourcesOf(app, organization)).projectId ?? '';
+  const { projectId: id = '', backupId } = await resourcesOf(app, organization);
+  projectId = id;
+  const restored = await app.request('POST', '/api/v1/backups/restore', { ...as, body: { backupId } });
+  await untilEnded(app, restored.headers.get('location') ?? '', as);
+  await asOwner(app.databaseUrl, (client) => client.query('delete from backups where id <> $1', [backupId]));
+  await widen('restores');
   await widen('schedules');
   await widen('backups');
 });
@@ -75,6 +85,20 @@ describe('a page of records that are large', () => {
     expect(body.data).toHaveLength(1);
     expect(body.pagination.hasMore).toBe(true);
   });
+});
+
+test('what looks at all records of a project, or of an organization, takes none of the names in them', async () => {
+  const { organizationId: id } = as;
+  const found = await app.platform.database.tenant(id, async (transaction) => [
+    await retentionStore.candidates(transaction, id, projectId, { lock: true }),
+    await headStore.lockAll(transaction, id, projectId),
+    await scheduleStore.ofProject(transaction, id, projectId),
+    await journalStore.envelopes(transaction, id),
+  ]);
+  for (const records of found) {
+    expect(records).toHaveLength(recordsCount);
+    expect(JSON.stringify(records).length).toBeLessThan(mebibyte / 10);
+  }
 });
 
 test('names of collections are bounded all together', async () => {

@@ -3,7 +3,6 @@ import { encodeJson } from '../../../platform/database/json.ts';
 import { taskStore } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { isUnreadSql } from '../contents/verification-store.ts';
-import { scopeOf } from '../scope.ts';
 import { missesCopies } from '../storage/missing-copies-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
@@ -29,7 +28,7 @@ export interface RetentionCandidate {
   scheduleId: string | null;
   parentId: string | null;
   standsFor: string | null;
-  /** What it covers, accounts included: a backup without accounts cannot replace one that has them. */
+  /** A digest of what it covers, accounts included: a backup without accounts cannot replace one that has them. */
   scope: string;
   isSafety: boolean;
   /** Made of a foreign file: it tells nothing about how new the project's own backups are. */
@@ -50,10 +49,7 @@ interface Row {
   schedule_id: string | null;
   parent_id: string | null;
   stands_for: string | null;
-  collections: string[];
-  exclude_collections: string[];
-  include_subcollections: boolean;
-  include_auth_users: boolean;
+  scope: string;
   trigger: string;
   is_foreign: boolean;
   counts_from: Date;
@@ -64,6 +60,10 @@ interface Row {
   verification: Verification;
   is_busy: boolean;
 }
+
+/** Names of collections may fill tens of kilobytes in each of tens of thousands of records: none of them travels. */
+const scopeSql = `encode(sha256(convert_to(jsonb_build_array(b.collections, b.exclude_collections,
+              b.include_subcollections, b.include_auth_users)::text, 'UTF8')), 'hex')`;
 
 /** The SQL on backups that retention needs. */
 export const retentionStore = {
@@ -80,8 +80,8 @@ export const retentionStore = {
     const busyDestinationIds = await taskStore.busyDestinations(transaction, organizationId);
     const { client } = transaction;
     const { rows } = await client.query<Row>(
-      `select b.id, b.type, b.schedule_id, b.parent_id, b.stands_for, b.collections, b.exclude_collections,
-              b.include_subcollections, b.include_auth_users, b.trigger, not (${isNotForeign}) as is_foreign, coalesce(b.retained_since, b.completed_at) as counts_from,
+      `select b.id, b.type, b.schedule_id, b.parent_id, b.stands_for, ${scopeSql} as scope, b.trigger,
+              not (${isNotForeign}) as is_foreign, coalesce(b.retained_since, b.completed_at) as counts_from,
               b.completed_at, b.expires_at, b.legal_hold, b.locked_until,
               case when ${isUnreadSql} then 'unread' when ${missesCopies('b.id', 'b.stands_for')} then null
                    else b.verification->>'status' end as verification,
@@ -161,18 +161,13 @@ export interface Predecessor {
 }
 
 function candidateOf(row: Row): RetentionCandidate {
-  const scope = scopeOf({
-    collections: row.collections,
-    excludeCollections: row.exclude_collections,
-    includeSubcollections: row.include_subcollections,
-  });
   return {
     id: row.id,
     type: row.type,
     scheduleId: row.schedule_id,
     parentId: row.parent_id,
     standsFor: row.stands_for,
-    scope: encodeJson({ ...scope, includeAuthUsers: row.include_auth_users }),
+    scope: row.scope,
     isSafety: row.trigger === 'pre_restore',
     isForeign: row.is_foreign,
     countsFrom: row.counts_from,

@@ -121,11 +121,13 @@ export const journalStore = {
     await orm.update(restoreJournal).set({ organizationId }).where(eq(restoreJournal.restoreId, restoreId));
   },
 
-  async envelopes({ orm }: Transaction, organizationId: string): Promise<RestoreRow[]> {
+  /** Of all restores of an organization that have a journal, what its key needs: what was restored may be a megabyte of names. */
+  async envelopes({ orm }: Transaction, organizationId: string) {
+    const { id, projectId, targetProjectId, journalEnvelope, journalKeyId } = restores;
     return orm
-      .select()
+      .select({ id, projectId, targetProjectId, journalEnvelope, journalKeyId })
       .from(restores)
-      .where(and(eq(restores.organizationId, organizationId), isNotNull(restores.journalEnvelope)));
+      .where(and(eq(restores.organizationId, organizationId), isNotNull(journalEnvelope)));
   },
 
   async setEnvelope(

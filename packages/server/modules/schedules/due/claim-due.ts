@@ -57,7 +57,7 @@ export async function claimDueOf(context: SchedulesContext, organizationId: stri
   if (claimed > 0) await admitBackups(context.backups.platform);
 }
 
-/** The same for all schedules of a project. */
+/** The same for schedules of a project: for some of them, when many are due. */
 export async function claimDueOfProject(
   context: SchedulesContext,
   organizationId: string,
@@ -67,15 +67,17 @@ export async function claimDueOfProject(
   if (claimed > 0) await admitBackups(context.backups.platform);
 }
 
-/** The due schedules of a project. Locks all its schedules until the end of the transaction. */
-export async function dueOfProject(
+/** Schedules read at once: each may name many collections. */
+const ofProjectAtOnce = 250;
+
+/** Some due schedules of a project. Locks all its schedules until the end of the transaction. */
+export function dueOfProject(
   transaction: Transaction,
   organizationId: string,
   projectId: string,
   now: Date,
 ): Promise<ScheduleRow[]> {
-  const rows = await scheduleStore.lockOfProject(transaction, organizationId, projectId);
-  return rows.filter(({ nextRunAt }) => nextRunAt !== null && nextRunAt <= now);
+  return scheduleStore.lockOfProject(transaction, organizationId, projectId, { now, limit: ofProjectAtOnce });
 }
 
 async function claim(
