@@ -18,7 +18,7 @@ import { parseJsonOnly } from './json-body.ts';
 import { createNotFound } from './not-found.ts';
 import type { HttpOptions } from './options.ts';
 import { serveOperation } from './serve-operation.ts';
-import { OpenStreams } from './streams.ts';
+import { cutOffUnreadAnswers, OpenStreams } from './streams.ts';
 import { traceRequests } from './trace-requests.ts';
 
 const bodyBytesMax = 1024 * 1024;
@@ -58,6 +58,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   parseJsonOnly(app);
   app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply, options.publicOrigin()));
   countCalls(app, options);
+  cutOffUnreadAnswers(app, options.streamLimits.unreadMsMax);
   app.addHook('onSend', async (_request, reply) => {
     if (options.stopping.aborted) reply.header('connection', 'close');
   });

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
 import { minuteMs, secondMs } from '../platform/durations.ts';
 import { Problem } from '../platform/problem.ts';
 
@@ -91,6 +92,16 @@ export function sendAwayWhenStopping(stream: Readable, response: ServerResponse,
     else stopping.addEventListener('abort', sendAway);
   });
   response.once('close', () => stopping.removeEventListener('abort', sendAway));
+}
+
+/**
+ * An answer that nobody takes waits in the memory of everybody, so it is cut off. One that is taken slowly goes on: whatever
+ * of it is taken counts. Streams may rest in between, and have a watch of their own.
+ */
+export function cutOffUnreadAnswers(app: FastifyInstance, unreadMsMax: number): void {
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (!(payload instanceof Readable)) reply.raw.setTimeout(unreadMsMax);
+  });
 }
 
 /** Looks whether bytes wait that the other side does not take. A quiet stream has none waiting and may stay. */

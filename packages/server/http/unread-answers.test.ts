@@ -1,0 +1,60 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import fastify from 'fastify';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cutOffUnreadAnswers } from './streams.ts';
+
+const app = fastify();
+const answerBytes = 32 * 1024 * 1024;
+let port: number;
+beforeAll(async () => {
+  cutOffUnreadAnswers(app, 300);
+  app.get('/large', async () => 'x'.repeat(answerBytes));
+  app.get('/late', async () => sleep(1000, 'late'));
+  port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+});
+afterAll(() => app.close());
+
+const connections = () => promisify(app.server.getConnections.bind(app.server))();
+
+function ask(): Socket {
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.on('error', () => undefined);
+  socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+  return socket;
+}
+
+test('an answer that nobody takes is cut off', async () => {
+  const silent = ask();
+  await new Promise<void>((resolve) => silent.once('readable', () => resolve()));
+  await expect.poll(connections).toBe(0);
+  silent.destroy();
+});
+
+test('one that is taken slowly is not', async () => {
+  const slow = ask();
+  let taken = 0;
+  slow.on('data', (chunk: Buffer) => {
+    taken += chunk.length;
+    slow.pause();
+    setTimeout(() => slow.resume(), 2);
+  });
+  const startedMs = performance.now();
+  await expect.poll(() => taken).toBeGreaterThan(answerBytes);
+  expect(performance.now() - startedMs).toBeGreaterThan(600);
+  slow.destroy();
+});
+
+test('nor is one on a connection that had an answer before, however long it is made', async () => {
+  const socket = connect({ host: '127.0.0.1', port });
+  let heard = '';
+  socket.on('data', (chunk: Buffer) => {
+    heard += chunk;
+  });
+  for (const count of [1, 2]) {
+    socket.write('GET /late HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => heard.split('200 OK').length - 1).toBe(count);
+  }
+  socket.destroy();
+});
