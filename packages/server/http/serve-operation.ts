@@ -5,6 +5,7 @@ import { answering } from '../platform/database/database.ts';
 import { defined } from '../platform/defined.ts';
 import { callerId, type Principal } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
+import type { AnswersUnderWay } from './answers-under-way.ts';
 import { type Admission, admit, bearerOf, isStillAdmitted, requireOwnOrigin } from './authentication.ts';
 import type { AnyAnswer, AnyCall, AnyHandler } from './call.ts';
 import { checkIfMatch, type Resource, requireVersion, resourceOf, tagOf } from './etags.ts';
@@ -25,6 +26,7 @@ import { type OpenStreams, sendAwayWhenStopping } from './streams.ts';
 export interface ServeOptions extends HttpOptions {
   idempotency: IdempotencyStore;
   streams: OpenStreams;
+  answers: AnswersUnderWay;
 }
 
 /** Error codes that tell of a refusal rather than of a mistake. */
@@ -369,5 +371,13 @@ async function send(
   }
   if (operation.success.kind === 'redirect') return reply.send();
   if (options.checkAnswers) checkAnswer(operation, answer);
-  return reply.type(contentTypeOf(operation)).send(renderBody(operation, answer));
+  const body = renderBody(operation, answer);
+  // What a change did is told in any case.
+  if (request.method === 'GET') options.answers.add(ownersOf(request), body.length, reply.raw);
+  return reply.type(contentTypeOf(operation)).send(body);
+}
+
+/** Whose memory an answer takes: the organization's, or the address', and the person's. */
+function ownersOf({ organization, principal, ip }: FastifyRequest): string[] {
+  return [organization?.id ?? ip, personBehind(principal) ?? []].flat();
 }

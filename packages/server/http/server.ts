@@ -11,6 +11,7 @@ import { minuteMs } from '../platform/durations.ts';
 import type { Ids } from '../platform/ids.ts';
 import { lazyChild } from '../platform/log.ts';
 import { Problem } from '../platform/problem.ts';
+import { AnswersUnderWay } from './answers-under-way.ts';
 import type { AnyHandler, Handlers } from './call.ts';
 import { errorBody, problemOf, sendProblem } from './errors.ts';
 import { IdempotencyStore } from './idempotency.ts';
@@ -66,9 +67,10 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, problemOf(error, request)));
   const idempotency = new IdempotencyStore(options.database, options.clock);
   const streams = new OpenStreams(options.streamLimits);
+  const answers = new AnswersUnderWay();
   for (const operation of allOperations) {
     const handler = options.handlers[operation.id as keyof Handlers] as AnyHandler | undefined;
-    if (handler) serveOperation(app, operation, handler, { ...options, idempotency, streams });
+    if (handler) serveOperation(app, operation, handler, { ...options, idempotency, streams, answers });
   }
   app.setNotFoundHandler(createNotFound(allOperations.filter(({ id }) => options.handlers[id as keyof Handlers])));
   return app;
