@@ -206,6 +206,20 @@ test('who goes away before a stream begins leaves its place free', async () => {
   await narrow.close();
 });
 
+test('who hangs up in the middle of a body is no longer waited for', async () => {
+  const { hostname, port } = new URL(app.address);
+  const head = `POST /api/v1/schedules HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ada.token}\r\nX-Organization-Id: ${organizationId}\r\n`;
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name":`);
+    await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
+    // Some while it is found out who calls, some before the head has arrived.
+    await sleep(attempt % 4);
+    socket.destroy();
+  }
+  await expect.poll(() => app.platform.cpuTurns.hasCalls).toBe(false);
+});
+
 test('a stream that is asked for by HEAD is neither followed nor read', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const as = { token: ada.token, organizationId };

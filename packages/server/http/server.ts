@@ -76,18 +76,18 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   return app;
 }
 
-/** An answer that streams is no longer waited for once it began. */
+/** An answer that streams is no longer waited for once it began, and none whose caller has hung up. */
 function countCalls(app: FastifyInstance, { calls }: HttpOptions): void {
   const waiting = new WeakSet<FastifyRequest>();
   const end = (request: FastifyRequest) => {
     if (waiting.delete(request)) calls.callEnded();
   };
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     waiting.add(request);
     calls.callBegan();
+    reply.raw.once('close', () => end(request));
   });
   app.addHook('onSend', async (request) => end(request));
-  app.addHook('onResponse', async (request) => end(request));
 }
 
 function trustHops(hops: number) {
