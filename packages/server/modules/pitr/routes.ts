@@ -1,5 +1,6 @@
 import { wholeDatabase } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
+import { AtOnce } from '../../platform/at-once.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs, later } from '../../platform/durations.ts';
@@ -30,6 +31,8 @@ import { pitrStore } from './pitr-store.ts';
 import { type PitrView, presentPitr, presentStopped } from './present-pitr.ts';
 
 const figuresDays = 7;
+/** Each sorts what was captured since a base, or reads the whole database: many together would fill memory and disk. */
+const viewsMax = 16;
 
 const minutesAround = (transaction: Transaction, logId: string, at: Date) =>
   pitrStore.minutesBetween(transaction, logId, later(at, -dayMs / 2), later(at, dayMs / 2));
@@ -106,6 +109,7 @@ export function pitrHandlers(context: PitrContext, onSwitched: () => void): Hand
 /** Looking at a moment before restoring it. */
 function viewHandlers(context: PitrContext): Handlers {
   const { cursors, cpuTurns } = context.backups.platform;
+  const opened = new AtOnce('views of a past moment', viewsMax);
 
   const readPast = <Result>(
     organizationId: string,
@@ -113,7 +117,10 @@ function viewHandlers(context: PitrContext): Handlers {
     at: string,
     signal: AbortSignal,
     work: (past: OpenedPast) => Promise<Result>,
-  ) => withOpened(() => openPast(context, { organizationId, projectId, at, signal, attemptsMax: 4 }), work);
+  ) =>
+    opened.run(organizationId, () =>
+      withOpened(() => openPast(context, { organizationId, projectId, at, signal, attemptsMax: 4 }), work),
+    );
 
   return {
     getProjectDocument: ({ organization, params: { projectId, documentPath: path }, query, signal }) => {
@@ -149,7 +156,7 @@ function viewHandlers(context: PitrContext): Handlers {
     exportPitr: async ({ organization, params: { projectId }, query, signal }) => {
       try {
         const request = { organizationId: organization.id, projectId, at: query.at, signal, attemptsMax: 4 };
-        const { view, instant, close } = await openPast(context, request);
+        const { view, instant, close } = await opened.run(organization.id, () => openPast(context, request));
         const what = { name: `The database at ${instant}`, view, scope: wholeDatabase, close };
         const stream = await exportView(context.backups, organization.id, what, query.collection, signal);
         const filename = `${projectId}-${instant.replaceAll(':', '')}.ndjson`;
