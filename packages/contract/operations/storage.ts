@@ -100,7 +100,7 @@ export const updateStorageDestination = operation({
   tag,
   summary: 'Change a storage destination',
   description:
-    'Only the fields that are given change. Another bucket, endpoint or region needs the credentials again, and is refused while a task works on the destination. Where it points then is checked at once, and so is whether the backups that are said to lie there do.',
+    'Only the fields that are given change. Another bucket, endpoint or region needs the credentials again, and is refused while a task works on the destination or a backup is being made in it. Where it points then is checked at once, and so is whether the backups that are said to lie there do.',
   access: configures,
   params,
   body: updateStorageRequest,

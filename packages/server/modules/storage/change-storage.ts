@@ -159,7 +159,7 @@ export async function updateStorage(
     const row = await storageStore.lock(transaction, organizationId, id);
     caller.requireMatch(destinationEtag(row));
     if (!request.credentials) requireSamePlace(row, change);
-    if (isElsewhere(row, change)) await requireNoTask(transaction, row);
+    if (isElsewhere(row, change)) await requireNoWork(context, transaction, row);
     if (request.isDefault === true) await context.defaults.set(transaction, caller, id);
     if (request.isDefault === false && (await context.defaults.get(transaction, organizationId)) === id)
       await context.defaults.set(transaction, caller, null);
@@ -213,13 +213,23 @@ function requireSamePlace(row: DestinationRow, fields: Partial<NewDestination>):
     throw invalid('credentials', 'must be given again when endpoint, bucket or region change');
 }
 
-/** The work of a task belongs to the place where it began, and its records would name another one. */
-async function requireNoTask(transaction: Transaction, { organizationId, id }: DestinationRow): Promise<void> {
+/** What a task or a backup has stored lies in the place where it began, and its records would name another one. */
+async function requireNoWork(
+  { dependents }: StorageContext,
+  transaction: Transaction,
+  { organizationId, id }: DestinationRow,
+): Promise<void> {
   const tasks = await taskStore.openOf(transaction, organizationId, id);
-  if (tasks.length === 0) return;
-  throw new Problem('RESOURCE_IN_USE', 'A task works on this destination; turn it elsewhere when that has ended.', {
-    details: { usedBy: tasks.slice(0, 100).map((task) => ({ type: 'storage_task', id: task.id })) },
-  });
+  const usedBy = [
+    ...tasks.map((task) => ({ type: 'storage_task', id: task.id })),
+    ...(await dependents.madeIn(transaction, organizationId, id)),
+  ];
+  if (usedBy.length === 0) return;
+  throw new Problem(
+    'RESOURCE_IN_USE',
+    'A task works on this destination or a backup is being made in it; turn it elsewhere when that has ended.',
+    { details: { usedBy: usedBy.slice(0, 100) } },
+  );
 }
 
 function isElsewhere(row: DestinationRow, fields: Partial<NewDestination>): boolean {

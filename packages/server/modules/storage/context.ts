@@ -52,6 +52,8 @@ export interface StorageDependents {
   users(transaction: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]>;
   /** A few of the newest backups that should be there; none only when no backup should. */
   expectedBackups(transaction: Transaction, organizationId: string, destinationId: string): Promise<ExpectedBackup[]>;
+  /** Backups that are being made in it, or wait for that. */
+  madeIn(transaction: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]>;
   /** What writes to it or reads from it now. */
   workOn(transaction: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]>;
   /** Objects of ours that no backup owns, ascending by key. */

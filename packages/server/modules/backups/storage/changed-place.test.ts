@@ -8,7 +8,7 @@ import { untilEnded } from '../../../testing/protected-project.ts';
 let bench: BackupBench;
 let s3: S3Sandbox;
 beforeAll(async () => {
-  s3 = await startS3Sandbox({ buckets: ['first', 'second', 'third'] });
+  s3 = await startS3Sandbox({ buckets: ['first', 'second', 'third', 'fourth'] });
   bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
   await bench.startOver();
 });
@@ -41,4 +41,22 @@ test('the bucket of a destination cannot be changed while a migration copies int
   expect((await call('GET', `/backups/${id}/documents`)).status).toBe(200);
   expect([turned.status, turned.body.error?.code]).toEqual([409, 'RESOURCE_IN_USE']);
   expect((await turnTo('third', target)).status).toBe(200);
+});
+
+test('and while a backup is being made in it: what is stored lies in the one, the record names the other and calls it completed', async () => {
+  const place = await addPlace('fourth');
+  const { keys } = s3.objects.bucket('fourth');
+  await expect.poll(() => [...keys.entriesFrom('keys/')].length, { timeout: 20_000 }).toBeGreaterThan(0);
+  const delays = s3.faults.counts.delays;
+  s3.faults.set({ delayRate: 1, delayMsMin: 2000, operations: ['PutObject'] });
+  const asked = { projectId: bench.shop.projectId, storageDestinationId: place };
+  const { id } = (await call('POST', '/backups', asked)).body.data;
+  await expect.poll(() => s3.faults.counts.delays, { interval: 20, timeout: 20_000 }).toBeGreaterThan(delays);
+  s3.faults.clear();
+  const turned = await turnTo('third', place);
+  expect(await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as)).toMatchObject({ status: 'completed' });
+  expect((await call('GET', `/backups/${id}/documents`)).status).toBe(200);
+  expect([turned.status, turned.body.error?.code]).toEqual([409, 'RESOURCE_IN_USE']);
+  expect(turned.body.error.details.usedBy).toEqual([{ type: 'backup', id }]);
+  expect((await turnTo('third', place)).status).toBe(200);
 });

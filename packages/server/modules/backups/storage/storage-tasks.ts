@@ -1,5 +1,6 @@
 import type { StorageDependents } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
+import { backupsIn } from '../summaries/statistics-store.ts';
 import { copyStore } from './copy-store.ts';
 import { migrateStorage } from './migrate-storage.ts';
 import { findOrphans } from './orphan-objects.ts';
@@ -14,10 +15,17 @@ const expectedMax = 3;
 /** Rescan, sweep, purge and migration of a destination need the catalogue of backups. */
 export function storageTasks(
   context: BackupsContext,
-): Pick<StorageDependents, 'expectedBackups' | 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'purge' | 'workOn'> {
+): Pick<
+  StorageDependents,
+  'expectedBackups' | 'madeIn' | 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'purge' | 'workOn'
+> {
   return {
     expectedBackups: (transaction, organizationId, id) =>
       copyStore.newestIn(transaction, organizationId, id, expectedMax),
+    madeIn: async (transaction, organizationId, id) =>
+      (await backupsIn(transaction, organizationId, id))
+        .filter(({ status }) => status !== 'completed')
+        .map((backup) => ({ type: 'backup', id: backup.id })),
     orphans: (_organizationId, destination, store, options) =>
       findOrphans(context, destination, store, { ...options, isThorough: false }),
     rescan: (run) => rescanStorage(context, run),
