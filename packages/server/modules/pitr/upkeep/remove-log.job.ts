@@ -1,4 +1,4 @@
-import { type BlobStore, isEngineError, logManifestKey, logPrefix } from '@holdfast/engine';
+import { type BlobStore, isEngineError, isSamePlace, logManifestKey, logPrefix } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { isUnused } from '../../../platform/database/use-locks.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
@@ -55,9 +55,12 @@ async function removeUnwanted(context: PitrContext, job: Job): Promise<void> {
     return { destination, movedTo };
   });
   if (!found) return;
-  const moved = found.movedTo && (await objectsIn(context, found.movedTo, logId, job.signal));
-  const store = await context.backups.stores.open(found.destination);
+  const { destination, movedTo } = found;
+  const store = await context.backups.stores.open(destination);
   try {
+    const moved = movedTo && (await objectsIn(context, movedTo, store, job));
+    // Its record was turned to the bucket in which the log lies now.
+    if (movedTo && !moved) return;
     const objects = await removeLogObjects(store, logId, { signal: job.signal, ...(moved ? { moved } : {}) });
     log.info({ logId, objects }, 'a log of changes was removed');
   } catch (error) {
@@ -91,16 +94,17 @@ async function removeTomorrow({ backups: { platform } }: PitrContext, data: Job[
   );
 }
 
-/** The keys of a log's objects in a destination. */
+/** The keys of a log's objects in the destination that it was moved to; undefined when that is the place it is removed from. */
 async function objectsIn(
   { backups: { stores } }: PitrContext,
-  destination: DestinationRow,
-  logId: string,
-  signal: AbortSignal,
-): Promise<Set<string>> {
-  const store = await stores.open(destination);
+  movedTo: DestinationRow,
+  from: BlobStore,
+  { data: { logId }, signal }: Job,
+): Promise<Set<string> | undefined> {
+  const store = await stores.open(movedTo);
   const keys = new Set<string>();
   try {
+    if (await isSamePlace(store, from, { signal })) return undefined;
     for await (const { key } of store.list(logPrefix(logId), { signal })) keys.add(key);
   } finally {
     await store.close();
