@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BackupReader, EngineError, noteResumed, noteWaiting } from '@holdfast/engine';
+import { type BackupReader, EngineError, isEngineError, noteResumed, noteWaiting } from '@holdfast/engine';
 import { secondMs } from '../../../platform/durations.ts';
 import { type BackupRow, type CapturedMark, type CapturedState, logIdOf } from '../../backups/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -122,6 +122,9 @@ async function open(
     return { view, readers, instant, logId, documentCount: readers.at(-1)?.body.counts.documents ?? 0, close };
   } catch (error) {
     if ((error as { code?: string }).code === 'POINT_IN_TIME_UNAVAILABLE') return undefined;
-    throw error;
+    if (!isEngineError(error, 'INTEGRITY_ERROR')) throw error;
+    // It stays so: every backup would fail of it, until somebody reads the source. What follows builds on what is read there.
+    context.backups.platform.log.warn({ err: error, projectId, logId }, 'captured changes are damaged or gone');
+    return undefined;
   }
 }

@@ -1,5 +1,5 @@
 // @module-tag long
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -70,4 +70,27 @@ test('captured time whose segments are gone is a gap once a rescan has looked; t
   expect((await house.rescan()).result.missing).toBe(0);
   expect(await usersAt(house.bench, lost)).toEqual(expect.arrayContaining(['users/early', 'users/lost']));
   expect((await house.shown()).gaps).toEqual([]);
+});
+
+test('a backup is read from the source where captured changes are damaged, and the next one builds on it', async () => {
+  const { run, firestore, app, shop } = house.bench;
+  expect(await run({ type: 'incremental' })).toMatchObject({ status: 'completed' });
+  const sequences = async () => (await house.owner.query('select sequence, key from pitr_segments')).rows;
+  const before = Math.max(...(await sequences()).map(({ sequence }) => sequence));
+  await firestore.doc('users/behind').set({ n: 1 });
+  await captured();
+  const behind = (await sequences()).filter(({ sequence }) => sequence > before);
+  expect(behind.length).toBeGreaterThan(0);
+  for (const { key } of behind) {
+    const file = join(app.folder, 'storage', shop.organizationId, key);
+    const bytes = readFileSync(file);
+    bytes[bytes.length >> 1]! ^= 1;
+    writeFileSync(file, bytes);
+  }
+  const read = await run({ type: 'incremental' });
+  expect(read, JSON.stringify(read.error)).toMatchObject({ status: 'completed', type: 'incremental' });
+  expect(read.readsUsed).toBeGreaterThan(0);
+  const paths = (await house.bench.get(`/backups/${read.id}/documents`)).map(({ path }: { path: string }) => path);
+  expect(paths).toContain('users/behind');
+  expect(await run({ type: 'incremental' })).toMatchObject({ status: 'completed', type: 'incremental', readsUsed: 0 });
 });
