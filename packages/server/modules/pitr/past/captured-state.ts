@@ -80,6 +80,8 @@ async function logOf(
 interface EndOfLog {
   readonly logId: string;
   readonly at: string;
+  /** The destination that it lies in. */
+  readonly place: string;
 }
 
 /**
@@ -100,7 +102,7 @@ async function endOfLog(
       if (!(await database.tenant(row.organizationId, (transaction) => isReached(log, transaction)))) return undefined;
       // A stretch that was cut in order to be written does not end at a mark; the rest follows at once.
       if (Date.parse(log.coveredThrough) > row.createdAt.getTime() && !log.position?.isBetweenMarks)
-        return { logId: log.logId, at: log.coveredThrough };
+        return { logId: log.logId, at: log.coveredThrough, place: log.storageDestinationId };
       noteWaiting(notThereYet);
       await sleep(lookEveryMs, undefined, { signal });
     }
@@ -112,19 +114,27 @@ async function endOfLog(
 
 async function open(
   context: PitrContext,
-  { organizationId, projectId }: BackupRow,
-  { logId, at }: EndOfLog,
+  row: BackupRow,
+  { logId, at, place }: EndOfLog,
   request: { signal: AbortSignal; chain?: readonly BackupReader[] },
 ): Promise<CapturedState | undefined> {
+  const { organizationId, projectId } = row;
   try {
     const past = await openPast(context, { organizationId, projectId, at, ...request, isStrict: true });
     const { view, readers, instant, close } = past;
     return { view, readers, instant, logId, documentCount: readers.at(-1)?.body.counts.documents ?? 0, close };
   } catch (error) {
     if ((error as { code?: string }).code === 'POINT_IN_TIME_UNAVAILABLE') return undefined;
-    if (!isEngineError(error, 'INTEGRITY_ERROR')) throw error;
-    // It stays so: every backup would fail of it, until somebody reads the source. What follows builds on what is read there.
-    context.backups.platform.log.warn({ err: error, projectId, logId }, 'captured changes are damaged or gone');
+    if (!isEngineError(error) || !isLeftToSource(error, row, place)) throw error;
+    context.backups.platform.log.warn({ err: error, projectId, logId }, 'captured changes cannot be read');
     return undefined;
   }
+}
+
+/**
+ * What is damaged or gone stays so, and every backup would fail of it, until somebody reads the source. That the place of the log
+ * is away is no reason to wait where the backup goes to another one.
+ */
+function isLeftToSource({ code }: EngineError, { storageDestinationId }: BackupRow, place: string): boolean {
+  return code === 'INTEGRITY_ERROR' || (code.startsWith('STORAGE_') && storageDestinationId !== place);
 }

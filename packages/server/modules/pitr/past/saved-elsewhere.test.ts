@@ -56,3 +56,20 @@ test('a restored moment is undone while the place of its log is away, as long as
     copies: [{ storageDestinationId: bench.shop.destinationId, status: 'completed' }],
   });
 });
+
+test('a backup into another place reads the source while the place of the log is away', async () => {
+  await bench.backUp();
+  await bench.firestore.doc('users/late').set({ n: 1 });
+  const writtenMs = Date.now();
+  const isCaptured = async () => {
+    const { status, coveredTo } = await bench.get(`/projects/${bench.shop.projectId}/pitr`);
+    return status === 'running' && Date.parse(coveredTo) > writtenMs;
+  };
+  await expect.poll(isCaptured, { timeout: 60_000 }).toBe(true);
+  s3.faults.set({ errorRate: 1 });
+  const made = await bench.run({ type: 'incremental' });
+  s3.faults.clear();
+  expect(made, JSON.stringify(made.error)).toMatchObject({ status: 'completed', type: 'incremental' });
+  const paths = (await bench.get(`/backups/${made.id}/documents`)).map(({ path }: { path: string }) => path);
+  expect(paths).toContain('users/late');
+});
