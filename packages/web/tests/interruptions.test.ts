@@ -149,11 +149,11 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}`);
     const asks = (question: string) => page.getByRole('heading', { name: question, level: 2 }).waitFor();
     const goOn = () => page.getByRole('button', { name: 'Continue', exact: true }).click();
-    await asks('Which');
+    await asks('What is brought back?');
     await goOn();
-    await asks('Where');
+    await asks('Where is it written?');
     await goOn();
-    await asks('How');
+    await asks('What becomes of what is there now?');
     await page.getByText('Only what is missing').first().click();
     await goOn();
     await asks('Nothing would change');
@@ -161,25 +161,25 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await another.page.goto(page.url());
     await another.page.getByRole('heading', { name: 'Nothing would change', level: 2 }).waitFor();
     await page.getByRole('button', { name: 'Back', exact: true }).click();
-    await asks('How');
+    await asks('What becomes of what is there now?');
     expect([...new URL(page.url()).searchParams.keys()].toSorted()).toEqual(['backupId', 'mode', 'step']);
     await goOn();
     await asks('Nothing would change');
     await page.goBack();
-    await asks('How');
+    await asks('What becomes of what is there now?');
     const safety = page.getByRole('checkbox', { name: /Save what is overwritten first/ });
     await safety.uncheck();
     await page.getByRole('complementary').getByText('Off: this cannot be undone').waitFor();
     await goOn();
     await asks('Nothing would change');
     await page.goBack();
-    await asks('How');
+    await asks('What becomes of what is there now?');
     expect(await safety.isChecked()).toBe(false);
     expect(await page.getByRole('radio', { name: /Only what is missing/ }).isChecked()).toBe(true);
     await page.goto(page.url().replace('step=how', 'step=where'));
-    await asks('Where');
+    await asks('Where is it written?');
     await page.reload();
-    await asks('Where');
+    await asks('Where is it written?');
   });
 
   test('the way back leads past a dialog that was closed, and closes one that is open', async () => {

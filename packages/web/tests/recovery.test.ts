@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     expect(await page.getByRole('link', { name: 'Restore this version…' }).count()).toBe(0);
     await page.getByRole('link', { name: 'Reconnect Shop' }).waitFor();
     await page.getByRole('link', { name: 'Restore it elsewhere…' }).click();
-    await page.getByRole('heading', { name: 'Where', level: 2 }).waitFor();
+    await page.getByRole('heading', { name: 'Where is it written?', level: 2 }).waitFor();
     shop.firestore.control.clearFaults();
     await page.goBack();
     await page.getByRole('columnheader', { name: /^Now live, read/ }).waitFor();

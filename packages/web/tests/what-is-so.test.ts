@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const tried = await restore({ targetProjectId: staging, collections: ['bikes'], options });
     await page.goto(`/o/${shop.slug}/restores/${tried.id}`);
     await page.getByRole('link', { name: 'Do it for real…' }).click();
-    await page.getByRole('heading', { name: 'How', level: 2 }).waitFor();
+    await page.getByRole('heading', { name: 'What becomes of what is there now?', level: 2 }).waitFor();
     expect(await page.getByRole('radio', { name: /^Only what is missing/ }).isChecked()).toBe(true);
     await page.getByText('Then this restore can be undone.').waitFor();
     await page.getByRole('complementary').getByText('Staging', { exact: true }).waitFor();

@@ -7,7 +7,13 @@ export const newRestore = {
   takenFrom: (time: string) => `as the backup of ${time} holds it`,
   intro: 'Nothing is written before the last step.',
   steps: { what: 'What', which: 'Which', where: 'Where', how: 'How', confirm: 'Preview and confirm' },
-  whatHint: 'A moment to go back to.',
+  /** Over each step: in the list beside it one word is enough, there it is a question. */
+  questions: {
+    what: 'Which moment do you go back to?',
+    which: 'What is brought back?',
+    where: 'Where is it written?',
+    how: 'What becomes of what is there now?',
+  },
   moment: 'The moment is',
   chooseMoment: 'Choose a moment on the line of time',
   chooseProject: 'Project',

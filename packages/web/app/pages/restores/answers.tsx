@@ -23,13 +23,8 @@ interface StepProps {
   onDone: (change?: Change) => void;
 }
 
-function Heading({ title, hint }: { title: string; hint?: string }) {
-  return (
-    <div className="mb-5">
-      <h2 className="text-page font-semibold">{title}</h2>
-      {hint && <p className="text-table text-ink2">{hint}</p>}
-    </div>
-  );
+function Heading({ title }: { title: string }) {
+  return <h2 className="mb-5 text-page font-semibold">{title}</h2>;
 }
 
 function Continue({ onDone, disabled }: { onDone: () => void; disabled?: boolean }) {
@@ -88,7 +83,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
   if (projects.rows.length === 0) return <NoProject icon={RotateCcw}>{t.newRestore.noBackups}</NoProject>;
   return (
     <div className="max-w-xl">
-      <Heading title={t.newRestore.steps.what} hint={t.newRestore.whatHint} />
+      <Heading title={t.newRestore.questions.what} />
       <div className="flex flex-col gap-4">
         <Field label={t.newRestore.chooseProject}>
           <SelectInput
@@ -184,9 +179,9 @@ export function WhichStep({ plan, onDone }: StepProps) {
   };
   return (
     <div className="max-w-xl">
-      <Heading title={t.newRestore.steps.which} />
+      <Heading title={t.newRestore.questions.which} />
       <ChoiceCards
-        label={t.newRestore.steps.which}
+        label={t.newRestore.questions.which}
         name="which"
         columns="grid-cols-1 sm:grid-cols-3"
         value={which}
@@ -254,7 +249,7 @@ export function WhereStep({ plan, words, onDone }: StepProps & { words: PlanWord
   const projects = useAll('listProjects', {}).rows ?? [];
   return (
     <div className="max-w-xl">
-      <Heading title={t.newRestore.steps.where} />
+      <Heading title={t.newRestore.questions.where} />
       <Field label={t.newRestore.target}>
         <SelectInput
           value={plan.targetProjectId ?? ''}
@@ -296,10 +291,10 @@ export function HowStep({ plan, onDone }: StepProps) {
   const go = () => onDone(answerOf({ mode, extra, safety }));
   return (
     <div className="max-w-xl">
-      <Heading title={t.newRestore.steps.how} />
+      <Heading title={t.newRestore.questions.how} />
       <div className="flex flex-col gap-4">
         <ChoiceCards<MergeMode>
-          label={t.newRestore.steps.how}
+          label={t.newRestore.questions.how}
           name="mode"
           columns="grid-cols-1"
           value={mode}
