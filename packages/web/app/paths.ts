@@ -68,6 +68,8 @@ export const pathsOf = (slug: string) => {
     restoresOf: (projectId: string) => at(`/restores${query({ project: projectId })}`),
     newRestore: (start: RestoreStart) => at(`/restores/new${query(start)}`),
     restore: (id: string) => at(`/restores/${id}`),
+    /** With the question what an undo would do. */
+    undo: (id: string) => at(`/restores/${id}?undo=1`),
     drills: at('/restores?tab=drills'),
     webhooks: at('/webhooks'),
     newWebhook: at('/webhooks?new=1'),

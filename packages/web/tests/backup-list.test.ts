@@ -51,6 +51,9 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     await page.getByRole('row', { name: /Increment .* By hand 2 changes/ }).waitFor();
     await page.getByRole('row', { name: /Full .* Nightly 4 / }).waitFor();
     await page.getByRole('link', { name: 'Undo it…' }).click();
+    const asked = page.getByRole('dialog', { name: 'Undo this restore?' });
+    await asked.getByRole('listitem').first().waitFor();
+    await asked.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Undo…', exact: true }).waitFor();
   });
 
@@ -139,5 +142,18 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     await page.getByText(/^1 in Attic, .* stored\./).waitFor();
     await page.getByRole('combobox', { name: 'Storage' }).selectOption({ label: 'Any' });
     await expect.poll(() => page.getByRole('row').count()).toBe(6);
+  });
+
+  test('a restore is undone from the list of restores, which then says so', async () => {
+    const { page } = owner;
+    await goInside(page, shop.slug, '/restores');
+    await page.getByRole('link', { name: /^Undo…: bikes\/B-1, / }).click();
+    const asked = page.getByRole('dialog', { name: 'Undo this restore?' });
+    await asked.getByText('1 document gets back what stood there before.').waitFor();
+    await asked.getByRole('button', { name: 'Undo the restore' }).click();
+    await page.getByRole('heading', { name: /^Undone: the restore of bikes\/B-1/ }).waitFor();
+    await goInside(page, shop.slug, '/restores');
+    await page.getByRole('row', { name: /Completed bikes\/B-1 Undone/ }).waitFor();
+    expect(await page.getByRole('link', { name: /^Undo…/ }).count()).toBe(0);
   });
 });

@@ -59,7 +59,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByRole('button', { name: 'Undo the restore' }).click();
     await page.getByRole('heading', { name: /^Undone: the restore of bookings\/BK-204418/ }).waitFor();
     expect((await shop.documents.doc('bookings/BK-204418').get()).exists).toBe(false);
-    await page.getByText('1 document removed').waitFor();
+    await page.getByText('1 document removed', { exact: true }).waitFor();
     // The question was answered; on the page of the undo it would mean the undo.
     expect(await page.getByRole('dialog').count()).toBe(0);
     const undo = (await dashboard.app.request('GET', '/api/v1/backups/restore', shop.as)).body.data;

@@ -55,6 +55,10 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('heading', { name: /^Restored bookings/ }).waitFor();
     expect(await read('bookings/BK-204418')).toEqual({ status: 'paid' });
     await page.getByRole('link', { name: 'bookings/BK-204418' }).waitFor();
+    await page.getByText(/^1 document written in /).waitFor();
+    await page.getByText('Nothing was left out.').waitFor();
+    const seen = page.getByRole('link', { name: 'See the document' });
+    expect(await seen.getAttribute('href')).toMatch(/\/documents\/bookings\/BK-204418$/);
     await tabTo('button', 'Undo…');
     await page.getByText('1 document that the restore created goes.').waitFor();
     await tabTo('button', 'Undo the restore');

@@ -141,6 +141,8 @@ export const restores = {
   dryRun: 'Dry run',
   dryUndo: 'Dry run of an undo',
   undoOf: 'Undo',
+  undone: 'Undone',
+  undoHeader: 'The way back',
   everything: 'Everything',
   anUndo: 'What a restore had changed',
   aRestore: 'A restore',
@@ -238,6 +240,8 @@ export const restore = {
         ]
           .filter(Boolean)
           .join(', '),
+  outcome: (written: string, took: string) => `${written} in ${took}.`,
+  seeDocument: 'See the document',
   undoTitle: 'You can undo this',
   undoByOthers: 'This can be undone',
   undoText: (saved: number | null) =>
@@ -279,6 +283,7 @@ export const restore = {
     `${plural(count, 'document was', 'documents were')} changed since and ${isTried ? 'would be ' : ''}left alone.`,
   failures: 'Could not be written',
   failuresNone: 'None',
+  failuresOver: 'Nothing was left out.',
   failuresHint: 'Failures of single documents appear here, each with its path and reason. The rest goes on.',
   andMore: (count: number) => `and ${formatCount(count)} more`,
   facts: {

@@ -46,7 +46,7 @@ export function useRowFacts(rows: readonly Backup[] | undefined): RowFacts {
       isDrilled: ({ id }) => drilled.has(id),
       undoTo: (backup) => {
         const restoreId = canUndo && isSafety(backup) ? restoreOf.get(backup.id) : undefined;
-        return restoreId && paths.restore(restoreId);
+        return restoreId && paths.undo(restoreId);
       },
       kept: ({ id }) => kept.get(id),
     };

@@ -69,6 +69,7 @@ function Shown({ restore }: { restore: Restore }) {
       title={title}
       crumbs={[{ label: t.restores.title, to: paths.restores }, { label: title }]}
       badge={<JobBadge status={restore.status} />}
+      subtitle={outcomeOf(restore)}
       actions={<Actions restore={restore} />}
     >
       {running && (
@@ -103,6 +104,18 @@ function Shown({ restore }: { restore: Restore }) {
   );
 }
 
+/** What it has come to: who opens the page of one that is over asks for that first. */
+function outcomeOf({ status, dryRun, documentsRestored, documentsDeleted, duration }: Restore): string | undefined {
+  if (status !== 'completed' || dryRun || duration === null) return undefined;
+  return t.restore.outcome(t.restore.written(documentsRestored, documentsDeleted), formatDuration(duration * 1000));
+}
+
+/** The one document that was brought back: who did it wants to see it there. */
+function broughtBack({ status, dryRun, undoOf, items, documentIds }: Restore): string | undefined {
+  const paths = items?.map(({ path }) => path) ?? documentIds ?? [];
+  return status === 'completed' && !dryRun && undoOf === null && paths.length === 1 ? paths[0] : undefined;
+}
+
 const leftWords = (etaSeconds: number) =>
   etaSeconds < 2 ? t.restore.leftSoon : t.restore.left(formatDuration(etaSeconds * 1000));
 
@@ -135,6 +148,8 @@ const isRefusedWhole = (restore: Restore) =>
 
 function FailuresPanel({ restore }: { restore: Restore }) {
   const { count, sample } = restore.errors;
+  const isWhole = restore.status === 'completed' && restore.conflicts === 0;
+  const hint = isRunning(restore) ? t.restore.failuresHint : isWhole && t.restore.failuresOver;
   return (
     <Panel
       title={t.restore.failures}
@@ -147,7 +162,7 @@ function FailuresPanel({ restore }: { restore: Restore }) {
       }
     >
       {count === 0 ? (
-        <p className="text-table text-ink2">{t.restore.failuresHint}</p>
+        hint && <p className="text-table text-ink2">{hint}</p>
       ) : (
         <ul className="flex flex-col gap-2 text-table">
           {sample.map((failure) => (
@@ -284,11 +299,16 @@ function Actions({ restore }: { restore: Restore }) {
   const params = { restoreJobId: restore.id };
   const cancel = useAct('cancelRestore', { onDone: () => setAsking(false) });
   const resume = useAct('resumeRestore');
-  if (!canRun) return null;
+  const document = broughtBack(restore);
+  const see = document !== undefined && (
+    <LinkButton to={paths.document(restore.targetProjectId, document)}>{t.restore.seeDocument}</LinkButton>
+  );
+  if (!canRun) return see;
   const canResume = restore.status === 'failed' || restore.status === 'cancelled';
   return (
     <>
       <FormProblem error={resume.error} />
+      {see}
       {isRunning(restore) && <Button onClick={() => setAsking(true)}>{t.restore.stop}</Button>}
       {canResume && !restore.dryRun && (
         <Button

@@ -1,23 +1,26 @@
 import { type Backup, jobStatuses, type Restore } from '@holdfast/contract';
 import { RotateCcw } from 'lucide-react';
 import { useAll, useList } from '../../api/calls.ts';
-import { useCan } from '../../api/organization.tsx';
+import { useCan, useZone } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { List } from '../../components/list.tsx';
+import { RowLink } from '../../components/row-link.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatCount, formatDuration } from '../../format/numbers.ts';
+import { formatDateTime } from '../../format/times.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
 import { momentOf } from '../backups/shared.tsx';
 import { DrillList, restoreTabs } from './drill-list.tsx';
-import { RestoreState, useProjectNames, whatOf } from './shared.tsx';
+import { wroteNothing } from './phase-words.ts';
+import { isRunning, RestoreState, useProjectNames, whatOf } from './shared.tsx';
 
 export function Page() {
   const [{ tab }] = useSearch();
@@ -91,7 +94,7 @@ function RestoreList() {
         {(rows) => (
           <DataTable
             label={t.restores.title}
-            columns={columnsOf(nameOf, rows, backups)}
+            columns={columnsOf(nameOf, rows, backups, canRestore ? paths.undo : undefined)}
             rows={rows}
             rowKey={({ id }) => id}
             to={({ id }) => paths.restore(id)}
@@ -128,10 +131,20 @@ function whatAmong(rows: readonly Restore[], restore: Restore): string {
 }
 
 /** What is no restore that wrote: its dry run, an undo, or the dry run of that. */
-function kindOf({ dryRun, undoOf }: Restore): string | null {
+function kindOf({ dryRun, undoOf, undoneBy }: Restore): string | null {
   if (dryRun) return undoOf ? t.restores.dryUndo : t.restores.dryRun;
+  if (undoneBy) return t.restores.undone;
   return undoOf && t.restores.undoOf;
 }
+
+/** What it replaced lies in a safety backup, and nobody has taken it back yet. */
+const canBeUndone = (restore: Restore) =>
+  !restore.dryRun &&
+  !restore.undoOf &&
+  !restore.undoneBy &&
+  restore.safetyBackupId !== null &&
+  !isRunning(restore) &&
+  !wroteNothing(restore);
 
 function fromOf({ undoOf, pointInTime, backupId }: Restore, backups: readonly Backup[]) {
   if (undoOf !== null) return null;
@@ -140,10 +153,20 @@ function fromOf({ undoOf, pointInTime, backupId }: Restore, backups: readonly Ba
   return at ? <Time at={at} as="near" /> : backupId && <span className="text-ink2">{t.restores.aBackup}</span>;
 }
 
+function UndoLink({ to, restore }: { to: string; restore: Restore }) {
+  const label = t.common.about(t.restore.undo, `${whatOf(restore)}, ${formatDateTime(restore.createdAt, useZone())}`);
+  return (
+    <RowLink to={to} aria-label={label} className="font-medium text-held hover:underline">
+      {t.restore.undo}
+    </RowLink>
+  );
+}
+
 function columnsOf(
   nameOf: (id: string) => string,
   rows: readonly Restore[],
   backups: readonly Backup[],
+  undoTo: ((id: string) => string) | undefined,
 ): Column<Restore>[] {
   const { columns } = t.restores;
   return [
@@ -181,6 +204,12 @@ function columnsOf(
       cell: ({ duration }) => (
         <span className="text-ink2">{duration === null ? '' : formatDuration(duration * 1000)}</span>
       ),
+    },
+    {
+      id: 'undo',
+      header: <span className="sr-only">{t.restores.undoHeader}</span>,
+      align: 'right',
+      cell: (restore) => undoTo && canBeUndone(restore) && <UndoLink to={undoTo(restore.id)} restore={restore} />,
     },
   ];
 }

@@ -9,7 +9,7 @@ import { Panel } from '../../components/panel.tsx';
 import { formatBytes } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
-import { usePaths } from '../../url.ts';
+import { usePaths, useSearch } from '../../url.ts';
 import { wroteNothing } from './phase-words.ts';
 import { Irreversible, isRunning } from './shared.tsx';
 import { UndoDialog } from './undo-dialog.tsx';
@@ -19,8 +19,12 @@ export function UndoPanel({ restore }: { restore: Restore }) {
   const paths = usePaths();
   const canUndo = useCan('member');
   const zone = useZone();
-  const [isAsking, setAsking] = useState(false);
+  const [search, setSearch] = useSearch();
   const { safetyBackupId, undoOf, undoneBy } = restore;
+  // Other lists lead straight to the question.
+  const isAsking = search.undo === '1' && canUndo && !undoneBy;
+  const ask = () => void setSearch({ undo: '1' });
+  const close = () => void setSearch({ undo: undefined }, { replace: true });
   const safety = useRead(
     'getBackup',
     { params: { backupId: safetyBackupId ?? '' } },
@@ -57,14 +61,14 @@ export function UndoPanel({ restore }: { restore: Restore }) {
         {safetyBackupId === null ? t.restore.undoUnsaved : keptWords(safety.data, saved, zone)}
       </p>
       <div className="mt-3 flex flex-wrap items-center gap-4">
-        {isOver && canUndo && !undoneBy && <Button onClick={() => setAsking(true)}>{t.restore.undo}</Button>}
-        {!isOver && canUndo && !undoOf && <StopAndUndo restore={restore} onStopped={() => setAsking(true)} />}
+        {isOver && canUndo && !undoneBy && <Button onClick={ask}>{t.restore.undo}</Button>}
+        {!isOver && canUndo && !undoOf && <StopAndUndo restore={restore} onStopped={ask} />}
         {undoneBy && <TextLink to={paths.restore(undoneBy)}>{t.restore.toUndo}</TextLink>}
         {safetyBackupId && saved !== 0 && !safety.error && (
           <TextLink to={paths.browse(safetyBackupId)}>{t.restore.lookInside}</TextLink>
         )}
       </div>
-      {isAsking && isOver && <UndoDialog restore={restore} onClose={() => setAsking(false)} />}
+      {isAsking && isOver && <UndoDialog restore={restore} onClose={close} />}
     </Panel>
   );
 }
