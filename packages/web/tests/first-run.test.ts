@@ -55,8 +55,11 @@ describe.skipIf(!hasChromium)('a fresh installation', () => {
     ]);
     expect(await readFile(await kit.path(), 'utf8')).toContain('holdfast local restore');
     await page.getByRole('heading', { name: 'The recovery kit is taken' }).waitFor();
-    await page.getByRole('button', { name: 'Add this schedule' }).click();
+    const next = page.getByRole('main').locator('.bg-ink');
+    await expect.poll(() => next.allTextContents()).toEqual(['Add this schedule']);
+    await next.click();
     await page.getByRole('heading', { name: 'Nightly is scheduled' }).waitFor();
+    await expect.poll(() => next.allTextContents()).toEqual(['Go to Overview']);
 
     await page.getByRole('link', { name: 'Go to Overview' }).click();
     await page.getByRole('heading', { name: 'Yes.' }).waitFor();

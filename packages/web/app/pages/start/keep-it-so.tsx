@@ -1,3 +1,4 @@
+import type { Schedule } from '@holdfast/contract';
 import { CalendarClock, CircleCheck, LifeBuoy, type LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useAct, useAll, useRead } from '../../api/calls.ts';
@@ -12,12 +13,16 @@ import { requestOf, usualDraft } from '../schedules/draft.ts';
 /** One backup is a start: the key that opens it without us, and the next one by itself. */
 export function KeepItSo({ projectId, backupId }: { projectId: string; backupId: string }) {
   const paths = usePaths();
+  const schedules = useAll('listSchedules', { query: { projectId } });
+  const made = schedules.rows?.find(({ enabled }) => enabled);
+  // Without a schedule the overview could only say that nothing comes by itself.
+  const isNextMissing = schedules.rows !== undefined && made === undefined;
   return (
     <div className="flex flex-col gap-3">
       <TakeKit />
-      <AddSchedule projectId={projectId} />
+      {schedules.rows && <AddSchedule projectId={projectId} made={made} />}
       <div className="mt-2 flex flex-wrap gap-2">
-        <LinkButton kind="primary" to={paths.overview}>
+        <LinkButton kind={isNextMissing ? 'secondary' : 'primary'} to={paths.overview}>
           {t.start.toOverview}
         </LinkButton>
         <LinkButton to={paths.browse(backupId)}>{t.start.lookInside}</LinkButton>
@@ -49,13 +54,10 @@ function TakeKit() {
   );
 }
 
-function AddSchedule({ projectId }: { projectId: string }) {
+function AddSchedule({ projectId, made }: { projectId: string; made: Schedule | undefined }) {
   const zone = useZone();
   const paths = usePaths();
-  const schedules = useAll('listSchedules', { query: { projectId } });
   const create = useAct('createSchedule');
-  if (!schedules.rows) return null;
-  const made = schedules.rows.find(({ enabled }) => enabled);
   if (made)
     return (
       <Offer
@@ -68,7 +70,11 @@ function AddSchedule({ projectId }: { projectId: string }) {
   return (
     <Offer icon={CalendarClock} title={t.start.scheduleTitle} text={t.start.scheduleText(zone)}>
       <span className="flex flex-wrap items-center gap-3">
-        <Button busy={create.isPending} onClick={() => create.mutate({ body: requestOf(usualDraft(projectId, zone)) })}>
+        <Button
+          kind="primary"
+          busy={create.isPending}
+          onClick={() => create.mutate({ body: requestOf(usualDraft(projectId, zone)) })}
+        >
           {t.start.scheduleAdd}
         </Button>
         <TextLink to={paths.newSchedule(projectId)}>{t.start.scheduleOther}</TextLink>

@@ -81,7 +81,7 @@ export function Page() {
               {isStored ? (
                 <Section
                   title={t.start.storageDone(destination.name)}
-                  hint={t.storage.types[destination.type]}
+                  hint={destination.name !== t.storage.types[destination.type] && t.storage.types[destination.type]}
                   onChange={canStore || working.length > 1 ? () => setChanges('storage') : undefined}
                 />
               ) : (
