@@ -341,6 +341,8 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     await preview('bikes/B-1');
     await page.getByRole('table', { name: 'Some of them' }).waitFor();
     expect(await same.count()).toBe(0);
+    await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/bikes/B-2`);
+    await page.getByText('No field differs', { exact: true }).waitFor();
   });
 
   test('the database that is connected is one of the project that is shown', async () => {

@@ -73,6 +73,7 @@ export const document = {
   },
   allFields: 'All fields',
   changedOnly: 'Changed only',
+  sameFields: 'No field differs',
   changedCount: (count: number) => `± ${count} changed`,
   addedCount: (count: number) => `+ ${count} added since`,
   removedCount: (count: number) => `− ${count} removed since`,

@@ -48,7 +48,7 @@ export function DocumentHead(props: HeadProps) {
   });
   return (
     <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
-      <div className="min-w-0 flex-1 max-md:basis-full">
+      <div className="min-w-0 flex-1 max-md:order-first max-md:basis-full">
         <PageHeading className="flex items-center gap-1 break-all font-mono text-section font-medium">
           <span className="line-clamp-4" title={path}>
             <Exact text={path} />
@@ -78,7 +78,12 @@ export function DocumentHead(props: HeadProps) {
         </Button>
       )}
       {restoreTo && canRestore && (
-        <LinkButton kind={isRefused || isSame ? 'secondary' : 'primary'} icon={RotateCcw} to={restoreTo}>
+        <LinkButton
+          kind={isRefused || isSame ? 'secondary' : 'primary'}
+          icon={RotateCcw}
+          to={restoreTo}
+          className="max-md:-order-1 max-md:basis-full"
+        >
           {isRefused ? t.document.restoreElsewhere : t.document.restoreThis}
         </LinkButton>
       )}

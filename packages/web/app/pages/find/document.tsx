@@ -190,7 +190,10 @@ function Shown(props: ShownProps) {
           )}
           <div className="flex flex-wrap items-center gap-2 px-4 py-3 text-meta">
             <h2 className="mr-2 text-table font-semibold">{t.document.whatChanged}</h2>
-            {isRead && (changes.changed > 0 || changes.added + changes.removed === 0) && (
+            {isRead && changes.changed + changes.added + changes.removed === 0 && (
+              <span className="rounded-tag bg-sunken px-2 py-0.5">{t.document.sameFields}</span>
+            )}
+            {changes.changed > 0 && (
               <span className="rounded-tag bg-sunken px-2 py-0.5">{t.document.changedCount(changes.changed)}</span>
             )}
             {changes.added > 0 && (
