@@ -178,7 +178,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('button', { name: 'Switch it on…' }).click();
     await page.getByLabel('Days to keep').fill('3');
     await page.getByRole('button', { name: 'Switch it on', exact: true }).click();
-    await page.getByRole('button', { name: 'Switch it off' }).waitFor();
+    await page.getByRole('button', { name: 'Stop capturing…' }).waitFor();
     const window = async () =>
       (await dashboard.app.request('GET', `/api/v1/projects/${shop.projectId}/pitr`, shop.as)).body.data;
     const covered = async (ms: number) => Date.parse((await window()).coveredTo ?? '1970-01-01') > ms;
@@ -263,8 +263,8 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
   test('what was captured can be reached after capture was switched off', async () => {
     const { page } = owner;
     await goInside(page, shop.slug, `/projects/${shop.projectId}/time`);
-    await page.getByRole('button', { name: 'Switch it off' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
+    await page.getByRole('button', { name: 'Stop capturing…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop capturing' }).click();
     await page.getByText(/^Capture is off\. Shop can still be put back/).waitFor();
     await page.getByText('Can be reached', { exact: true }).waitFor();
     await page.getByRole('link', { name: /^Restore to/ }).waitFor();

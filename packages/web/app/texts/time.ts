@@ -14,9 +14,10 @@ export const time = {
   isOff: 'Off',
   sentenceOff: (name: string, since: string, until: string, gaps: number) =>
     `Capture is off. ${name} can still be put back to any second from ${since} to ${until}${gaps === 0 ? '' : `, but for ${plural(gaps, 'gap', 'gaps')}`}, until its days are over.`,
-  disable: 'Switch it off',
-  disableTitle: 'Switch point-in-time recovery off?',
-  disableText: 'Capture stops. What was captured stays reachable for its days.',
+  disableAsk: 'Stop capturing…',
+  disable: 'Stop capturing',
+  disableTitle: 'Stop capturing changes?',
+  disableText: 'From now on only backups can be gone back to. What was captured stays reachable for its days.',
   days: 'Days to keep',
   sentenceSince: (name: string, since: string, gaps: number) =>
     `${name} can be put back to any second since ${since}${gaps === 0 ? '.' : `, but for ${plural(gaps, 'gap', 'gaps')}.`}`,

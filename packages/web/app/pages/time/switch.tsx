@@ -18,7 +18,7 @@ export function Disable({ projectId }: { projectId: string }) {
   const disable = useAct('disablePitr', { onDone: () => setAsking(false) });
   return (
     <>
-      <Button onClick={() => setAsking(true)}>{t.time.disable}</Button>
+      <Button onClick={() => setAsking(true)}>{t.time.disableAsk}</Button>
       {isAsking && (
         <Confirm
           title={t.time.disableTitle}

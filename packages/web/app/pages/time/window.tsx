@@ -44,7 +44,7 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
     <>
       <p className="wrap-anywhere text-ink2">{sentence}</p>
       <div className="flex flex-wrap items-start gap-x-10 gap-y-3">
-        <dl className="flex flex-wrap gap-x-10 gap-y-3 text-table">
+        <dl className="flex flex-wrap gap-x-10 gap-y-3 text-table max-sm:grid max-sm:grid-cols-2 max-sm:gap-x-4">
           <Fact
             label={t.time.facts.capture}
             detail={pitr.lagSeconds === null ? '' : t.time.behind(behindWords(pitr.lagSeconds))}
@@ -64,7 +64,7 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
           )}
         </dl>
         {canSwitch && (
-          <div className="ml-auto">
+          <div className="sm:ml-auto">
             {pitr.enabled ? <Disable projectId={projectId} /> : <Enable projectId={projectId} pitr={pitr} />}
           </div>
         )}
