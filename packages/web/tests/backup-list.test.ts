@@ -49,7 +49,11 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     await page.goto(`/o/${shop.slug}/backups?project=${shop.projectId}&days=7`);
     await page.getByText(/^4 of Support desk, .* stored\./).waitFor();
     await page.getByRole('row', { name: /Increment .* By hand 2 changes/ }).waitFor();
-    await page.getByRole('row', { name: /Full .* Nightly 4 / }).waitFor();
+    const nightly = page.getByRole('row', { name: /Full .* Nightly 4 / });
+    await nightly.getByRole('link').first().click();
+    await page.getByRole('main').getByRole('link', { name: 'Nightly' }).waitFor();
+    await page.goBack();
+    await nightly.waitFor();
     await page.getByRole('link', { name: 'Undo it…' }).click();
     const asked = page.getByRole('dialog', { name: 'Undo this restore?' });
     await asked.getByRole('listitem').first().waitFor();

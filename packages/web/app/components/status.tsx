@@ -43,7 +43,7 @@ export function Badge({ tone, icon, children }: { tone: Tone; icon?: LucideIcon 
   const Icon = icon === undefined ? marks[tone] : icon;
   return (
     <span
-      className={`inline-flex items-center gap-1.5 rounded-full px-2.5 py-0.5 text-meta font-medium whitespace-nowrap ${pill[tone]}`}
+      className={`inline-flex items-center gap-1.5 rounded-full px-2.5 align-middle py-0.5 text-meta font-medium whitespace-nowrap ${pill[tone]}`}
     >
       {Icon && <Icon size={13} aria-hidden className={tone === 'move' ? 'turning' : ''} />}
       {children}

@@ -5,7 +5,7 @@ export const webhooks = {
   subtitle: 'Tell your tools what happens here. Deliveries are signed and tried five times.',
   add: 'Add a webhook',
   empty: 'No webhooks yet',
-  emptyText: 'Let your on-call tool know when a backup fails. Deliveries are signed and tried five times.',
+  emptyText: 'Let your on-call tool know when a backup fails.',
   columns: { name: 'Webhook', url: 'Address', events: 'Events', state: 'State', last: 'Last sent' },
   enabled: 'Enabled',
   disabled: 'Disabled',

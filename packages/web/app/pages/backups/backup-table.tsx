@@ -58,7 +58,7 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
           <>
             <span className="flex justify-between gap-2">
               <span className="min-w-0 truncate font-medium" dir="auto">
-                {typeName(backup)} {showProject && nameOf(backup.projectId)}
+                {[typeName(backup), showProject && nameOf(backup.projectId)].filter(Boolean).join(' · ')}
               </span>
               <BackupState backup={backup} />
             </span>
@@ -196,14 +196,14 @@ function MadeLater({ backup }: { backup: Backup }) {
   ) : null;
 }
 
-/** What failed left the cells beside it empty: why is told across them on one line, with its code whole where there is room. */
+/** What failed left the cells beside it empty: why is told across them on one line, with its code where there is room for both. */
 function Outcome({ backup }: { backup: Backup }) {
   if (backup.error)
     return (
       <span className="block w-0 text-left" title={backup.error.message}>
         <span className="flex w-24 items-baseline gap-2 lg:w-36 xl:w-[350px] 2xl:w-[460px]">
           <span className="truncate">{explainError(backup.error).title}</span>
-          <code className="hidden shrink-0 font-mono text-fail text-meta xl:inline">{backup.error.code}</code>
+          <code className="hidden shrink-0 font-mono text-fail text-meta 2xl:inline">{backup.error.code}</code>
         </span>
       </span>
     );

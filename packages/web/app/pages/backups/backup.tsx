@@ -70,7 +70,7 @@ function Shown({ backup }: { backup: Backup }) {
       subtitle={
         <>
           {t.backups.typesInWords[isSafety(backup) ? 'safety' : backup.type]} {projectName && t.backups.of(projectName)}{' '}
-          · {t.backups.triggers[backup.trigger]}
+          · <StartedBy backup={backup} />
           {made && (
             <>
               {' · '}
@@ -185,6 +185,18 @@ function FactsPanel({ backup, projectName, isFormer }: FactsPanelProps) {
       />
     </Panel>
   );
+}
+
+/** The schedule by its name, as the list says it, while there is one. */
+function StartedBy({ backup: { scheduleId, trigger } }: { backup: Backup }) {
+  const paths = usePaths();
+  const schedule = useRead(
+    'getSchedule',
+    { params: { scheduleId: scheduleId ?? '' } },
+    { enabled: scheduleId !== null, everyMs: false },
+  ).data;
+  if (!schedule) return t.backups.triggers[trigger];
+  return <TextLink to={paths.schedule(schedule.id)}>{schedule.name}</TextLink>;
 }
 
 function Hash({ hash }: { hash: string }) {

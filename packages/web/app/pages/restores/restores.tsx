@@ -176,7 +176,10 @@ function columnsOf(
       header: columns.what,
       isLink: true,
       className: 'max-w-72 truncate',
-      cell: (restore) => <span className="font-medium">{whatAmong(rows, restore)}</span>,
+      // A preview wrote nothing: what did stands out among them.
+      cell: (restore) => (
+        <span className={restore.dryRun ? 'text-ink2' : 'font-medium'}>{whatAmong(rows, restore)}</span>
+      ),
     },
     {
       id: 'kind',

@@ -104,7 +104,16 @@ function columnsOf(nameOf: (id: string) => string): Column<Schedule>[] {
       header: columns.last,
       from: 'lg',
       cell: ({ lastRun }) =>
-        lastRun ? <RunState status={lastRun.status} /> : <span className="text-ink3">{t.schedules.notYet}</span>,
+        lastRun ? (
+          <span className="inline-flex items-center gap-2 align-middle whitespace-nowrap">
+            <RunState status={lastRun.status} />
+            <span className="text-ink3">
+              <Time at={lastRun.dueAt} as="due" />
+            </span>
+          </span>
+        ) : (
+          <span className="text-ink3">{t.schedules.notYet}</span>
+        ),
     },
   ];
 }
