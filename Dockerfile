@@ -25,4 +25,4 @@ VOLUME /data
 EXPOSE 8787
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health/ready').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "packages/server/main.ts", "--require-database"]
+ENTRYPOINT ["node", "--v8-pool-size=1", "packages/server/main.ts", "--require-database"]

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeOptions } from '@holdfast/server/platform/node-options';
 import { Ajv } from 'ajv';
 import { DockerfileParser } from 'dockerfile-ast';
 import { expect, test } from 'vitest';
@@ -26,6 +27,13 @@ test('the image is made in stages on the Node we run on, runs as nobody special 
   expect(of('ENV').join(' ')).not.toMatch(/KEY|SECRET|PASSWORD|DATABASE_URL/);
   for (const copied of of('COPY').filter((text) => !text.startsWith('/app')))
     for (const path of copied.split(' ').slice(0, -1)) expect(existsSync(`${root}/${path}`), path).toBe(true);
+});
+
+test('npm start, the image and the unit of systemd start Node in the same way', () => {
+  const option = nodeOptions.join(' ');
+  expect(JSON.parse(read('package.json')).scripts.start).toContain(`node ${option} `);
+  expect(read('Dockerfile')).toContain(`["node", ${nodeOptions.map((each) => `"${each}"`).join(', ')}, `);
+  expect(read('deploy/systemd/holdfast@.service')).toContain(`/node ${option} `);
 });
 
 test('what the dashboard is built from is copied into the image: without the settings of its types the build fails', () => {

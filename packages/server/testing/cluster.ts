@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@holdfast/contract/client';
+import { nodeOptions } from '../platform/node-options.ts';
 
 const ownMain = fileURLToPath(new URL('../main.ts', import.meta.url));
 const startTimeoutMs = 180_000;
@@ -111,7 +112,7 @@ export class Cluster {
       ...environment,
       ...own,
     };
-    const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [...nodeOptions, main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const lines: string[] = [];
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(
