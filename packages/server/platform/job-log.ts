@@ -5,7 +5,7 @@ export interface ClaimedJob {
   readonly name: string;
   readonly attempt: number;
   readonly data: object;
-  /** What ended the attempt before this one, as the queue wrote it down. */
+  /** Why the previous attempt ended, as the queue saved it. */
   readonly before?: unknown;
 }
 
@@ -14,7 +14,7 @@ interface Running {
   readonly startedAtMs: number;
 }
 
-/** Tells of every job that begins here, goes on here after another worker, ends, or is handed back. */
+/** Logs every job that begins here, continues here after another worker, ends, or is handed back. */
 export class JobLog {
   readonly #log: Logger;
   readonly #running = new Map<string, Running>();
@@ -45,7 +45,7 @@ export class JobLog {
     this.#isStopping = true;
   }
 
-  /** What did not stop in time: the queue gives it to another worker. */
+  /** For a job that did not stop in time: the queue gives it to another worker. */
   stopped(): void {
     for (const id of [...this.#running.keys()]) this.#tell(id, 'a job was handed back');
   }
@@ -58,7 +58,7 @@ export class JobLog {
   }
 }
 
-/** The ids a job is about. What else it carries may be secret, or long. */
+/** The ids a job is about. Its other data may be secret or long. */
 function namesIn(data: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(data).filter(([name]) => name.endsWith('Id') || name === 'range'));
 }

@@ -11,27 +11,27 @@ import { sharingLooks } from './shared-looks.ts';
 import { StandingBack } from './standing-back.ts';
 import { inSpan } from './tracing.ts';
 
-/** How the queue treats a kind of job. */
+/** How the queue handles a kind of job. */
 export interface JobSettings {
   readonly name: string;
-  /** How often a failed or orphaned job is tried again. */
+  /** How often a failed or orphaned job is retried. */
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
-  /** The longest one attempt may take. */
+  /** The longest time for one attempt. */
   readonly timeoutSeconds: number;
   /** At most one queued or running job per key of this kind. */
   readonly exclusive?: boolean;
   /**
-   * For jobs that begin without an admission: how many of one organization run at once, in all processes together. With more
-   * places than that, many waiting jobs of one organization leave some to others. Places that are all idle when a burst comes
-   * may be taken once by one organization, and are given back as those jobs end.
+   * For jobs without an admission: how many of one organization run at once, in all processes together. With more
+   * places than that, waiting jobs of one organization leave some to others. When a burst finds all places idle, one
+   * organization may take all of them once; they are given back as those jobs end.
    */
   readonly perOrganizationMax?: number;
-  /** For jobs that carry something sealed: the same under the master key in use. */
+  /** For jobs with sealed data: returns the data sealed under the current master key. */
   reseal?(data: object, keyring: Keyring): object;
 }
 
-/** A kind of job, apart from the code that runs it: whoever enqueues need not know who works. */
+/** A kind of job, separate from its handler: the code that enqueues need not know the worker. */
 export interface JobDefinition<Data extends object> extends JobSettings {
   readonly schema: z.ZodType<Data>;
 }
@@ -44,7 +44,7 @@ export interface EnqueueOptions {
   key?: string;
   startAfter?: Date;
   priority?: number;
-  /** Whose the job is, where its data do not say so. */
+  /** The organization of the job, if its data do not name it. */
   organizationId?: string;
 }
 
@@ -54,28 +54,31 @@ export interface RunningJob<Data> {
   /** 1 on the first try. */
   readonly attempt: number;
   readonly lastAttempt: boolean;
-  /** Aborted when the service shuts down or the job's time is up; the handler stops soon and throws, and the job runs elsewhere. */
+  /**
+   * Aborted when the service shuts down or the job's time is up. The handler then stops soon and throws, and the job
+   * runs elsewhere.
+   */
   readonly signal: AbortSignal;
   /** Whether work of the same kind of another organization waits for a place. */
   othersWait?(): Promise<boolean>;
 }
 
-/** Thrown by a job that waits for something that does not answer while others wait for its place: it goes on later, and nothing has failed. */
+/** Thrown by a job that gets no answer while others wait for its place. It continues later and has not failed. */
 export class PutOff extends Error {}
 
 export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
 
-/** A worker that has not been heard of for this long is taken for dead, and its job runs elsewhere. The queue's least. */
+/** A worker without a heartbeat for this long is considered dead, and its job runs elsewhere. The queue's minimum. */
 const heartbeatSeconds = 10;
-/** At most, before what a dead worker left is taken up again. */
+/** The longest wait before a dead worker's job runs again. */
 const lostDelaySeconds = 10;
-/** New jobs are announced. For those whose time has come since then, one question for all kinds is asked this often. */
+/** New jobs are announced. For jobs that become due later, one query for all kinds runs this often. */
 const lookEveryMs = 2 * secondMs;
-/** A place looks for itself this often, in case everything else has failed: each look is a question of its own. */
+/** As a fallback each place asks for a job this often, with its own query. */
 const placeLooksEverySeconds = 60;
 const schema = 'pgboss';
 
-/** The role of the queue's own connections, and the same limits as everywhere, in the form in which they are handed on. */
+/** The role of the queue's own connections, with the usual limits, as connection options. */
 export const queueSessionOptions = [
   `-c role=${queueRole}`,
   searchPathOption,
@@ -84,7 +87,7 @@ export const queueSessionOptions = [
   `-c idle_in_transaction_session_timeout=${connectionLimits.idle_in_transaction_session_timeout}`,
 ].join(' ');
 
-/** A connection to a server that takes no changes any more is not kept for ever. */
+/** Replaces old connections, in case the server has become read-only. */
 const connectionLife = { maxLifetimeSeconds: minuteMs / secondMs };
 
 export interface QueueOptions {
@@ -95,7 +98,7 @@ export interface QueueOptions {
   monitorSeconds?: number;
 }
 
-/** Makes the queue's own tables and queues; runs as the owner of the database. */
+/** Creates the queue's own tables and queues; runs as the owner of the database. */
 export async function prepareQueue(ownerUrl: string, jobs: readonly JobSettings[]): Promise<void> {
   const boss = new PgBoss({ connectionString: ownerUrl, schema, max: 2, supervise: false, schedule: false });
   boss.on('error', () => undefined);
@@ -131,7 +134,7 @@ async function prepareJobQueue(boss: PgBoss, job: JobSettings, exists: boolean):
   else await boss.createQueue(job.name, { ...settings, policy: job.exclusive ? 'exclusive' : 'standard' });
 }
 
-/** Jobs are enqueued in the transaction of the change that wants them, and worked by any process with the worker role. */
+/** Jobs are enqueued in the transaction of their change, and run by any process with the worker role. */
 export class Queue {
   readonly #boss: PgBoss;
   readonly #log: Logger;
@@ -158,7 +161,7 @@ export class Queue {
       schedule: false,
       supervise,
       reindex: false,
-      // No job of ours waits for another one.
+      // None of our jobs waits for another one.
       flowIntervalSeconds: hourSeconds,
       useListenNotify: true,
       superviseIntervalSeconds: options.monitorSeconds ?? 5,
@@ -183,7 +186,7 @@ export class Queue {
     await this.#boss.start();
   }
 
-  /** Null when the job is exclusive and one with this key waits already. */
+  /** Null when the job is exclusive and one with this key is already waiting. */
   async enqueue<Data extends object>(
     transaction: Transaction,
     job: JobDefinition<Data>,
@@ -200,7 +203,7 @@ export class Queue {
     });
   }
 
-  /** What the jobs of a kind that wait, are put off or run were given. */
+  /** The data of the jobs of a kind that wait, are put off or run. */
   async open<Data extends object>(job: JobDefinition<Data>): Promise<Data[]> {
     const { rows } = await this.#boss
       .getDb()
@@ -210,7 +213,7 @@ export class Queue {
     return rows.map(({ data }) => job.schema.parse(data));
   }
 
-  /** Jobs that wait, are put off or run, counted at this moment: what the queue itself keeps is only as new as its last look. */
+  /** Jobs that wait, are put off or run, counted now: the queue's own counts are as old as its last check. */
   async counts(): Promise<{ kind: string; state: string; count: number }[]> {
     const { rows } = await this.#boss.getDb().executeSql(
       `select name as kind, case when state = 'active' then 'active' when start_after > now() then 'delayed' else 'waiting' end
@@ -221,8 +224,8 @@ export class Queue {
   }
 
   /**
-   * Jobs whose worker died did not fail, so they need not wait ever longer for their next try. They wait a little all the
-   * same, for one that ends whoever takes it.
+   * Jobs of dead workers did not fail, so their delay need not grow with each try. They still wait a little, in case
+   * the job itself kills its worker.
    */
   async hurryLost(): Promise<void> {
     await this.#boss.getDb().executeSql(
@@ -259,7 +262,7 @@ export class Queue {
     });
   }
 
-  /** A job that is tried again, or begins later, is announced by nobody when its time has come. */
+  /** Nobody announces a job that is retried or begins later, so its time is polled here. */
   async #lookForDue(): Promise<void> {
     try {
       const { rows } = await this.#boss.getDb().executeSql(
@@ -275,7 +278,7 @@ export class Queue {
     }
   }
 
-  /** Left to itself a place would wait out its polling interval after every job, so those that are busy are told to look at once. */
+  /** Otherwise a place would wait for its polling interval after every job, so busy places are told to look at once. */
   #lookAgain(name: string): void {
     for (const place of this.#boss.getWipData())
       if (place.name === name && place.count > 0) this.#boss.notifyWorker(place.id);
@@ -302,12 +305,12 @@ export class Queue {
     } catch (error) {
       if (error instanceof PutOff) this.#standingBack.add(job.name, groupId);
       this.#jobLog.failed(id, lastAttempt);
-      // Kept with the job for whoever takes it over: nobody cancelled anything.
+      // Saved with the job for its next worker: nobody cancelled anything.
       throw this.#stopping.signal.aborted ? new Error('The process that ran it was stopped.', { cause: error }) : error;
     }
   }
 
-  /** Those that stand back themselves do not count. */
+  /** Organizations that are yielding themselves do not count. */
   async #othersWait(name: string, organizationId: string | null): Promise<boolean> {
     const { rows } = await this.#boss.getDb().executeSql(
       `select 1 from ${schema}.job where name = $1 and state in ('created', 'retry') and start_after <= now()
@@ -317,7 +320,7 @@ export class Queue {
     return rows.length > 0;
   }
 
-  /** No more work is taken here, and running jobs are told to stop. Jobs can still be enqueued. */
+  /** Takes no more work here and aborts running jobs. Jobs can still be enqueued. */
   stopTaking(): Promise<void> {
     this.#leaving ??= this.#leave();
     return this.#leaving;
@@ -326,12 +329,12 @@ export class Queue {
   async #leave(): Promise<void> {
     this.#jobLog.stopping();
     clearInterval(this.#looks);
-    // First no more work is taken: a job that was handed back would be claimed here again, and lose an attempt.
+    // Stops taking work first: otherwise this process would claim a job that it just handed back, and waste an attempt.
     await Promise.all([...this.#worked].map((name) => this.#boss.offWork(name, { wait: false })));
     this.#stopping.abort(new Error('the service is shutting down'));
   }
 
-  /** Running jobs are given `graceMs`; what is still running then is handed back. */
+  /** Running jobs get `graceMs` to end; the rest is handed back. */
   async close(graceMs: number): Promise<void> {
     await this.stopTaking();
     await this.#looking;
@@ -341,8 +344,8 @@ export class Queue {
 }
 
 /**
- * Jobs of organizations have one place more than `concurrency`, and none of them may take that many: whatever its jobs hang
- * on, one place of every process is left to the others.
+ * Jobs of organizations have one place more than `concurrency`, and no organization may take all of them: when its jobs
+ * hang, one place of every process is left to the others.
  */
 function placesFor(job: JobDefinition<object>, concurrency: number) {
   if (job.perOrganizationMax !== undefined)

@@ -1,9 +1,11 @@
 import { Places } from './places.ts';
 
-/** So many kinds are looked for at once: more would open a connection each, which costs the database more than the look. */
+/**
+ * At most this many queries at once: more would open a connection each, which costs the database more than the query.
+ */
 const looksAtOnce = 2;
 
-/** What the queue's own database client is to its callers. */
+/** The queue's database client as its callers use it. */
 type Execute<Answer> = (text: string, values?: unknown[]) => Promise<Answer>;
 
 interface Look<Answer> {
@@ -11,14 +13,14 @@ interface Look<Answer> {
   reject(error: unknown): void;
 }
 
-/** How a place asks for a job that nobody else has taken. */
+/** How a place asks for a job. */
 const isLook = (text: string) => text.includes('next AS (') && text.includes('SKIP LOCKED');
 
 /**
- * All idle places of a kind look for the same job at the same moment: when the process starts, and whenever a job is
- * announced. One statement asks for all that wait. What it finds goes to the first of them, and it is asked again for the
- * others; when it finds nothing, nothing is there for any of them. Nobody is given an answer to a question that was under
- * way before it asked, because a job may have been announced in between.
+ * All idle places of a kind ask for the same job at the same moment: at the start, and whenever a job is announced.
+ * Here one query is sent for all that wait. Its job goes to the first of them, and the query is repeated for the
+ * others; when it finds nothing, there is nothing for any of them. A query that was already running never answers a
+ * later question, because a job may have been announced in between.
  */
 export function sharingLooks<Answer extends { rows: unknown[] }>(execute: Execute<Answer>): Execute<Answer> {
   const places = new Places(looksAtOnce);
@@ -54,7 +56,7 @@ export function sharingLooks<Answer extends { rows: unknown[] }>(execute: Execut
       if (others) others.push({ resolve, reject });
       else {
         waiting.set(key, [{ resolve, reject }]);
-        // Those that were woken in the same turn ask in the same turn.
+        // Places that were woken in the same turn ask in the same turn.
         setImmediate(() => void ask(key, text, values));
       }
     });

@@ -3,8 +3,8 @@ import { minuteMs } from './durations.ts';
 const standsBackForMs = minuteMs;
 
 /**
- * Organizations whose work of a kind was put off a moment ago, because what it asks does not answer. What else they have
- * waiting would most likely wait in vain too, so it lets others go first.
+ * Organizations whose work of a kind was just put off, because what it calls does not answer. Their other waiting jobs
+ * would probably wait in vain too, so others go first.
  */
 export class StandingBack {
   /** By kind, then by organization: until when. */

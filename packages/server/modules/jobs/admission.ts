@@ -10,7 +10,7 @@ import {
   type TurnTable,
 } from './turn-store.ts';
 
-/** One organization has at most so many records of a kind under way, however many wait. */
+/** One organization has at most this many admitted records of a kind, however many wait. */
 export const openPerOrganizationMax = 4;
 const openMax = 256;
 
@@ -19,8 +19,8 @@ export interface JobKind<Row extends JobRecord> {
   readonly name: string;
   readonly turns: TurnTable;
   /**
-   * Enqueues what the record waits for now. Keys are exclusive, so what is queued or running is not queued twice; and they
-   * hold the admission, so that a worker that is still leaving the run before never stands in the way of the next.
+   * Enqueues what the record needs next. Keys are exclusive, so nothing is queued twice. A key contains the admission,
+   * so a worker that is still ending an earlier run does not block the next one.
    */
   enqueue(transaction: Transaction, record: Row, priority: number): Promise<void>;
 }
@@ -28,10 +28,10 @@ export interface JobKind<Row extends JobRecord> {
 type Work = Pick<Platform, 'clock' | 'database' | 'queue'>;
 
 /**
- * Lets waiting records in: few per organization, the organization with the fewest under way first. A thousand waiting
- * records of one organization thus never stand before the single one of another; and of those let in, the first of an
- * organization comes before the second of another. Runs after anything that makes or frees a place, and again and again by
- * the clock; doing so once too often is harmless.
+ * Admits waiting records: few per organization, the organization with the fewest admitted records first. So a thousand
+ * waiting records of one organization never delay the single record of another, and an organization's second record
+ * comes after the first records of the others. Called after anything that creates or frees a place, and periodically.
+ * Extra calls are harmless.
  */
 export function admit<Row extends JobRecord>(work: Work, kind: JobKind<Row>): Promise<number> {
   const looks = looksOf.get(work.database) ?? new Map<string, SharedLook>();
@@ -43,7 +43,9 @@ export function admit<Row extends JobRecord>(work: Work, kind: JobKind<Row>): Pr
 
 const looksOf = new WeakMap<Work['database'], Map<string, SharedLook>>();
 
-/** Whoever asks while a look is under way shares the next one: a burst of calls holds one connection, not one each. */
+/**
+ * Callers that arrive during a run share the next run, so a burst of calls holds one connection instead of one each.
+ */
 class SharedLook {
   #running: Promise<number> | undefined;
   #next: Promise<number> | undefined;
@@ -75,7 +77,7 @@ async function admitAll<Row extends JobRecord>(work: Work, kind: JobKind<Row>): 
   }
 }
 
-/** Others wait for the lock, calls that somebody waits for among them: it is given back after a few. */
+/** Others wait for the lock, among them calls that somebody waits for, so it is released after a few records. */
 const admittedAtOnce = 16;
 
 async function admitSome<Row extends JobRecord>({ clock, database }: Work, kind: JobKind<Row>): Promise<number> {
@@ -93,7 +95,10 @@ async function admitSome<Row extends JobRecord>({ clock, database }: Work, kind:
   });
 }
 
-/** Enqueues again whatever nobody works on: a job can be lost, its record cannot. Every state between admission and end counts. */
+/**
+ * Enqueues records that have no job, because a job can be lost and a record cannot. Covers every state between
+ * admission and end.
+ */
 export async function requeueLostWork<Row extends JobRecord>({ database }: Work, kind: JobKind<Row>): Promise<void> {
   await database.system(async (transaction) => {
     for (const record of await openRecords<Row>(transaction, kind.turns)) await kind.enqueue(transaction, record, 0);
@@ -101,9 +106,9 @@ export async function requeueLostWork<Row extends JobRecord>({ database }: Work,
 }
 
 /**
- * In the transaction that deletes an organization, while it can be recovered: whoever works for it finds its record let in
- * anew when it next reports, and stops without a word. The records stay open. Work of deleted organizations is neither let in
- * nor enqueued again, so they stand still until the organization is recovered, and then go on as after the death of a worker.
+ * Runs in the transaction that soft-deletes an organization. Workers notice with their next report that the record has
+ * a new admission, and stop silently. The records stay open. Work of a deleted organization is neither admitted nor
+ * enqueued, so it pauses until the organization is recovered, and then continues as after the death of a worker.
  */
 export async function standStill(
   transaction: Transaction,
@@ -111,13 +116,16 @@ export async function standStill(
   organizationId: string,
 ): Promise<void> {
   for (const { name, turns } of kinds) {
-    // Nobody lets in a record of this organization behind our back: until the commit it looks as if it were not deleted.
+    // Keeps others from admitting records of this organization: until the commit they do not see that it is deleted.
     await lockTurns(transaction, name);
     await readmitOpen(transaction, turns, organizationId);
   }
 }
 
-/** Which run of a record a job belongs to. A record that is resumed is admitted anew, and jobs of its earlier runs do nothing. */
+/**
+ * Identifies the run of a record that a job belongs to. A resumed record gets a new admission, and jobs of its earlier
+ * runs do nothing.
+ */
 export function admissionOf({ admittedAt }: Pick<JobRecord, 'admittedAt'>): number {
   return admittedAt?.getTime() ?? 0;
 }

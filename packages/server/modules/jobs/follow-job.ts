@@ -4,21 +4,21 @@ import { Wake } from '@holdfast/engine';
 import type { Changes } from '../../platform/changes.ts';
 import { secondMs } from '../../platform/durations.ts';
 
-/** Keeps proxies from closing a quiet stream; also how soon a change is seen whose notice was lost. */
+/** Keeps proxies from closing a quiet stream. A change whose notification was lost is seen after this time. */
 const heartbeatMs = 15 * secondMs;
-/** However fast a job moves, a follower is told this often at most. */
+/** A follower gets at most one event in this time. */
 const gatherMs = 200;
 
 export interface FollowedJob {
   changes: Changes;
   organizationId: string;
   id: string;
-  /** What the follower sees of the job now. */
+  /** The current state as the follower sees it. */
   read(): Promise<{ data: object; isOver: boolean }>;
   signal: AbortSignal;
 }
 
-/** One server-sent event per visible change; the stream ends with the job. It is read when it changed, and not before. */
+/** One server-sent event per visible change; the stream ends with the job. The job is read only when it changed. */
 export function followJob(job: FollowedJob): Readable {
   return Readable.from(stepsOf(job));
 }

@@ -5,16 +5,16 @@ import { type JobHandler, PutOff, type RunningJob } from '../../platform/queue.t
 import { Waits } from './waits.ts';
 import { JobWatch } from './watch-job.ts';
 
-/** So long work waits for something that does not answer before it leaves its place to others. */
+/** Long work without an answer leaves its place to others after this time. */
 const waitWhileOthersDoMs = 5 * secondMs;
-/** Work that gives way for ever would never be told as failed. */
+/** Limits how often work is put off: otherwise it would never be reported as failed. */
 const givingWayMax = 20;
 
 type Attempt = Pick<RunningJob<unknown>, 'attempt' | 'othersWait'>;
 
 /**
- * Why work that only waits is to leave its place, while others wait for it. Work that has given way often enough goes on
- * waiting for what answers with errors; where nothing answers at all, that is a failure like any other.
+ * Why waiting work should leave its place while others wait for it. Work that was put off too often stays and keeps
+ * waiting, if it gets errors as answers. If it gets no answers at all, it fails.
  */
 export async function reasonToGiveWay({ attempt, othersWait }: Attempt, waits: Waits): Promise<Error | undefined> {
   const isSilent = waits.silentMs >= waitWhileOthersDoMs;
@@ -36,8 +36,8 @@ function noAnswer(): EngineError {
 }
 
 /**
- * Work without a record, which nobody is told about: the queue alone tries it again. It gives way as other work does, except
- * with its last attempt.
+ * Wraps a handler whose work has no record, so that only the queue retries it. Such work is put off like other work,
+ * except in its last attempt.
  */
 export function sideWork<Data>(log: Logger, handler: JobHandler<Data>): JobHandler<Data> {
   return async (job) => {

@@ -1,16 +1,16 @@
 import { EngineError, isEngineError } from '@holdfast/engine';
 import { Problem } from '../../platform/problem.ts';
 
-/** Another worker holds the work now, or its record has ended: stop without a word. */
+/** Another worker has taken over the work, or its record has ended: stop silently. */
 export class Superseded extends Error {}
 
-/** Whether the same work may succeed when another worker, or a later moment, tries it. */
+/** Whether the same work may succeed later or on another worker. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof EngineError) return error.retryable;
   return !(error instanceof Problem);
 }
 
-/** Why work was stopped, where the engine only says that it was. */
+/** The reason of an abort, where the engine only reports that it was aborted. */
 export function reasonOf(error: unknown): unknown {
   return isEngineError(error, 'CANCELLED') && error.cause instanceof Error ? error.cause : error;
 }

@@ -7,35 +7,35 @@ import { isTransient, reasonOf, Superseded } from './job-ending.ts';
 import { sentenceOf, Waits } from './waits.ts';
 import { JobWatch } from './watch-job.ts';
 
-/** How the run of a job ended, when it did not leave the work to another attempt by throwing. */
+/** How a run ended, unless it threw to leave the work to another attempt. */
 export type JobOutcome = 'done' | 'superseded' | 'failed';
 
 export interface JobRun {
   platform: Pick<Platform, 'config' | 'log'>;
   job: Pick<RunningJob<unknown>, 'signal' | 'attempt' | 'othersWait'>;
-  /** Names of the record, for the log, such as `{ backupId }`. */
+  /** Ids of the record for the log, such as `{ backupId }`. */
   record: Record<string, unknown>;
   /**
-   * Every second while the work runs, and when it is left to another try: reports progress and what it waits for (null: for
-   * nothing any more), and answers with the reason when the work is to stop.
+   * Called every second while the work runs, and once before it is left to another attempt. Saves progress and what the
+   * work waits for (null: no longer anything), and returns the reason when the work has to stop.
    */
   look?: (waitingFor: string | null | undefined) => Promise<Error | undefined>;
-  /** Ends the work when its `watch` was given no sign of life for so long. Left out by work that has a deadline of its own. */
+  /** Ends the work when its `watch` got no heartbeat for this long. Absent for work that has its own deadline. */
   stallAfterMs?: number;
   work(signal: AbortSignal, watch: JobWatch): Promise<void>;
   /**
-   * Writes down that the work failed once more, and answers how often it has by now. Left out, the attempts of the queue
-   * count, among which are those that ended with the death of a worker.
+   * Saves that the work failed once more and returns the number of failures. Without it the attempts of the queue
+   * count, which include those that ended with the death of a worker.
    */
   countFailure?: () => Promise<number>;
-  /** Ends the record as failed. Called at most once, and only while nobody else has ended it. */
+  /** Ends the record as failed. Called at most once, and only if the record has not ended. */
   fail(reason: unknown): Promise<void>;
 }
 
 /**
- * The one way for a job to end. Done; superseded, which is silent; told to stop by the queue, which hands the work to
- * another worker; put off, because it only waits and others wait for its place; failed by something that may pass, which throws so that the queue tries again, JOB_ATTEMPTS times in
- * all; or failed for good, which ends the record.
+ * The one way for a job to end: done; superseded, which is silent; stopped by the queue, which passes the work to
+ * another worker; put off, because it only waits while others need its place; a transient error, which is thrown so
+ * that the queue retries, JOB_ATTEMPTS times in all; or failed, which ends the record.
  */
 export async function runJob(run: JobRun): Promise<JobOutcome> {
   const { platform, job, record } = run;
@@ -68,7 +68,7 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
   }
 }
 
-/** Its credentials may have been renewed since the work began; the next attempt takes those that the destination has now. */
+/** The credentials may have been renewed since the work began; the next attempt uses the current ones. */
 function isRefusedKey(reason: unknown): boolean {
   return isEngineError(reason, 'STORAGE_PERMISSION_DENIED');
 }

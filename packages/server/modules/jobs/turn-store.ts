@@ -1,40 +1,44 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { holdLock } from '../../platform/database/transaction-statements.ts';
 
-/** A record that waits for its turn, or has had it and is not ended. */
+/** A record that waits for admission, or was admitted and has not ended. */
 export interface JobRecord {
   id: string;
   organizationId: string;
   admittedAt: Date | null;
 }
 
-/** How the records of one kind stand in their table. Conditions are SQL on a row called `w`; the store of the table has them. */
+/**
+ * How the records of one kind are found in their table. Conditions are SQL on a row called `w`; the store of the table
+ * defines them.
+ */
 export interface TurnTable {
   table: string;
-  /** Wants to run and was not let in yet. */
+  /** Wants to run and is not admitted yet. */
   isWaiting: string;
-  /** Was let in and has not ended. */
+  /** Was admitted and has not ended. */
   isOpen: string;
-  /** What only one record at a time may work on, if there is such a thing. */
+  /** What only one record at a time may work on, if anything. */
   place?: string;
   admittedAt: string;
-  /** What else of a row is wanted, as a list of columns. */
+  /** Additional columns to read, as SQL. */
   columns?: string;
-  /** A condition that holds for rows of organizations that are not deleted. */
+  /** True for rows of organizations that are not deleted. */
   isOfActiveOrganization: string;
 }
 
 export interface TurnLimits {
   perOrganizationMax: number;
-  /** In all organizations together. */
+  /** The limit for all organizations together. */
   openMax: number;
 }
 
 const openPerLookMax = 1000;
 
 /**
- * The record whose turn it is: of the organization with the fewest records under way the oldest one whose place is free.
- * `running` is how many the organization has under way already. What stands still in a deleted one takes nobody's turn.
+ * The next record to admit: from the organization with the fewest admitted records, the oldest one whose place is free.
+ * `running` is the number of admitted records of that organization. Paused records of deleted organizations do not
+ * count.
  */
 export async function nextInTurn<Row extends JobRecord>(
   { client }: Transaction,
@@ -58,7 +62,7 @@ export async function nextInTurn<Row extends JobRecord>(
   return rows[0];
 }
 
-/** Records that were let in and have not ended, whatever state their work is in. */
+/** Records that were admitted and have not ended, in every state. */
 export async function openRecords<Row extends JobRecord>(
   { client }: Transaction,
   { table, isOpen, admittedAt, columns, isOfActiveOrganization }: TurnTable,
@@ -80,7 +84,7 @@ export async function markAdmitted(
   await client.query(`update ${table} set ${admittedAt} = $2 where id = $1`, [id, now]);
 }
 
-/** Gives every open record of an organization another admission, so that the jobs of the one it had do nothing more. */
+/** Gives every open record of an organization a new admission, so that the jobs of the old one do nothing more. */
 export async function readmitOpen(
   { client }: Transaction,
   { table, isOpen, admittedAt }: TurnTable,
@@ -93,7 +97,7 @@ export async function readmitOpen(
   );
 }
 
-/** Only one process at a time lets records of a kind in. */
+/** Only one process at a time admits records of a kind. */
 export async function lockTurns(transaction: Transaction, name: string): Promise<void> {
   await holdLock(transaction, 'admission', name);
 }

@@ -8,26 +8,26 @@ const subjects: readonly [RegExp, string][] = [
   [/^(SOURCE_|SNAPSHOT_)/, 'the database'],
 ];
 
-/** What moves more slowly does not count as moving. */
+/** Slower transfers do not count as progress. */
 const bytesPerMsMin = 256;
 
-/** What work waits for while something is tried again, for the record of its job; and for how long nothing has answered it. */
+/** What running work waits for during retries, shown in its record, and how long it has had no answer. */
 export class Waits implements WaitListener {
-  /** Undefined: it never waited, and has nothing to say. */
+  /** Undefined: it never waited, so there is nothing to report. */
   #sentence: string | null | undefined;
   #sinceMs: number | undefined;
-  /** Under way at this moment. */
+  /** Requests that are open now. */
   #requests = 0;
-  /** Up to here its requests were answered, or could not have been yet. */
+  /** Until this time requests were answered, or no answer was due yet. */
   #aliveAtMs = 0;
 
-  /** A reason, or undefined once the work goes on. */
+  /** Takes a reason to wait, or undefined once the work goes on. */
   hear(reason: unknown): void {
     this.#sentence = reason === undefined ? null : sentenceOf(reason);
     this.#sinceMs = reason === undefined ? undefined : (this.#sinceMs ?? performance.now());
   }
 
-  /** How long nothing was answered of what it asks. Bytes on their way count as far as they come at a decent rate. */
+  /** How long the open requests have had no answer. Transferred bytes count as an answer if their rate is decent. */
   get silentMs(): number {
     return this.#requests === 0 ? 0 : Math.max(0, performance.now() - this.#aliveAtMs);
   }
@@ -51,12 +51,12 @@ export class Waits implements WaitListener {
     if (isSign) this.#aliveAtMs = Math.max(this.#aliveAtMs, atMs);
   }
 
-  /** How long it has waited without going on. */
+  /** How long it has waited without progress. */
   get lastedMs(): number {
     return this.#sinceMs === undefined ? 0 : performance.now() - this.#sinceMs;
   }
 
-  /** The sentence, null after the wait is over, undefined when there is nothing new. */
+  /** The sentence to show; null when the wait is over, undefined when nothing changed. */
   take(): string | null | undefined {
     const told = this.#sentence;
     if (told === null) this.#sentence = undefined;

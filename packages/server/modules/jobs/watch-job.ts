@@ -4,22 +4,22 @@ import { Problem } from '../../platform/problem.ts';
 import { Superseded } from './job-ending.ts';
 
 const lookEveryMs = secondMs;
-/** Work that shows no sign of life for this long is ended; whatever it waits for will not come. */
+/** Work without a heartbeat for this long is ended: what it waits for will not come. */
 export const stallAfterMs = 30 * minuteMs;
 
 export interface WatchOptions {
   log: Logger;
-  /** Names of the record, for the log. */
+  /** Ids of the record for the log. */
   record: Record<string, unknown>;
-  /** Reports progress, and answers with the reason when the work is to stop. */
+  /** Saves progress, and returns the reason when the work has to stop. */
   look?: () => Promise<Error | undefined>;
-  /** Ends the work when it gave no sign of life for so long. Left out by work that has a deadline of its own. */
+  /** Ends the work when it had no heartbeat for this long. Absent for work that has its own deadline. */
   stallAfterMs?: number;
 }
 
 /**
- * Looks after running work once a second: reports how far it is, notices that it is no longer wanted, and that it has
- * stalled. The signal tells the work why it has to stop.
+ * Watches running work once a second: saves its progress, and notices when it is no longer wanted or has stalled. The
+ * reason of the signal says why the work has to stop.
  */
 export class JobWatch {
   readonly #options: WatchOptions;
@@ -41,7 +41,7 @@ export class JobWatch {
     return this.#stop.signal;
   }
 
-  /** A sign of life: something was read, written or answered. */
+  /** A heartbeat: something was read, written or answered. */
   beat(): void {
     this.#lastBeatMs = performance.now();
   }
