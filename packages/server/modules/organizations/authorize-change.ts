@@ -8,13 +8,13 @@ import { findServiceAccount } from './service-account/service-account-store.ts';
 
 export interface AuthorizedChange {
   organization: OrganizationRow;
-  /** Null for an API key, whose scopes were checked at the door. */
+  /** Null for an API key: its scopes were already checked. */
   role: Role | null;
 }
 
 /**
- * Begins a change: locks the organization, then reads anew what the caller is in it. Changes of one organization thus
- * come one after another, and one that waited for a demotion or a removal of its own caller is refused.
+ * Begins a change: locks the organization, then reads the caller's role again. So changes of one organization run one
+ * after another, and a change is refused when its caller was demoted or removed while it waited.
  */
 export async function authorizeChange(
   transaction: Transaction,

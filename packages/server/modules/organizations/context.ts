@@ -5,7 +5,7 @@ import type { Person, RequestOrigin, ServiceAccountKey } from '../../platform/pr
 import type { AuditLog } from '../audit/index.ts';
 import type { OrganizationKey } from './keys/organization-keys.ts';
 
-/** Who asks for a change, and from where. Every call is one. */
+/** Who asks for a change, and from where. */
 export interface Caller {
   readonly principal: Person | ServiceAccountKey;
   readonly origin: RequestOrigin;
@@ -16,42 +16,42 @@ export interface ConditionalCaller extends Caller {
   requireMatch(etag: string): void;
 }
 
-/** What a re-wrap works with: every key of the organization that is at hand, and the one that wraps from now on. */
+/** The keys for a re-wrap: every available key of the organization, and the one that wraps from now on. */
 export interface RewrapKeys {
   /** Throws DECRYPTION_ERROR for a key that was withdrawn. */
   open(keyId: string): OrganizationKey;
   readonly wrapWith: OrganizationKey;
-  /** For what bears the name of none of them: another service made it with the same passphrase and a salt of its own. */
+  /** For wrapped keys that name none of these: another service made them with the same passphrase and another salt. */
   readonly atHand: readonly OrganizationKey[];
 }
 
-/** Wraps the keys a module keeps anew, in the transaction of the rotation; tells how many. */
+/** Re-wraps the keys that a module stores, in the transaction of the rotation; returns how many. */
 export type Rewrap = (transaction: Transaction, organizationId: string, keys: RewrapKeys) => Promise<number>;
 
 /**
- * Runs in the transaction that removes an organization, while its rows still stand. It enqueues whatever must happen
- * outside of the database afterwards, such as the deletion of objects, with all it needs for that.
+ * Runs in the transaction that removes an organization, before its rows are removed. It enqueues what has to happen
+ * outside the database, such as deleting objects, with all the data that this needs.
  */
 export type PurgeHook = (transaction: Transaction, organizationId: string) => Promise<void>;
 
-/** What organizations need of the modules that come after them. */
+/** What organizations need from the modules that come after them. */
 export interface LaterModules {
   storageExists(transaction: Transaction, organizationId: string, storageId: string): Promise<boolean>;
   /** The transaction may span organizations. */
   countProjects(transaction: Transaction, organizationIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** What the person's consent carried in this organization ends with their membership. */
+  /** Ends the use of the person's consent in this organization when they leave. */
   memberLeft(transaction: Transaction, organizationId: string, userId: string): Promise<void>;
   measureBackups(
     transaction: Transaction,
     organizationId: string,
   ): Promise<{ backupCount: number; storageUsed: number }>;
-  /** A backup under legal hold, which keeps the whole organization from being deleted. */
+  /** A backup under legal hold, if there is one: it prevents the deletion of the organization. */
   heldBackup(transaction: Transaction, organizationId: string): Promise<string | undefined>;
-  /** Whatever runs for an organization stops, and goes on when it is recovered. */
+  /** Pauses all running work of an organization; it continues when the organization is recovered. */
   standStill(transaction: Transaction, organizationId: string): Promise<void>;
-  /** The keys that lie beside the backups follow, and whoever works with one that was withdrawn lets go of it. */
+  /** Updates the copies of the keys beside the backups. Running work that uses a withdrawn key has to stop. */
   keysChanged(transaction: Transaction, organizationId: string, withdrawn?: readonly string[]): Promise<void>;
-  /** Where backups lie, as the command line addresses it; no credentials. */
+  /** Where the backups are, as addresses for the command line, without credentials. */
   destinations(transaction: Transaction, organizationId: string): Promise<{ name: string; address: string }[]>;
   readonly rewraps: readonly Rewrap[];
   readonly purgeHooks: readonly PurgeHook[];

@@ -40,7 +40,7 @@ export interface Trace {
   details?: Record<string, unknown>;
 }
 
-/** Last in the transaction: it holds the lock of the organization's chain until the commit. */
+/** Call it last in the transaction: it locks the organization's audit chain until the commit. */
 export async function audit(
   context: OrganizationsContext,
   transaction: Transaction,

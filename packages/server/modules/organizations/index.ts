@@ -49,12 +49,12 @@ const invitationsKeptDays = 90;
 export interface OrganizationsModule extends Module {
   readonly organizationKeys: OrganizationKeys;
   readonly activity: DatabaseActivityNotes;
-  /** False for one that is deleted, softly or for good: nothing runs for it then. */
+  /** False for a deleted organization, also a soft-deleted one: no work runs for it. */
   isActive(organizationId: string): Promise<boolean>;
   setDefaultStorage(transaction: Transaction, caller: Caller, destinationId: string | null): Promise<void>;
-  /** Says in the log which owners have not taken their recovery kit yet. */
+  /** Logs which owners have not taken their recovery kit yet. */
   remindOfKits(): Promise<void>;
-  /** The organization a person starts with; the caller of the local sign-in link gets one this way. */
+  /** Creates a person's first organization, also for the person of the local sign-in link. */
   create(founder: Founder, name: string): Promise<{ id: string }>;
 }
 
@@ -92,7 +92,7 @@ export function createOrganizationsModule(
   };
 }
 
-/** What became of an invitation stays in the audit log. */
+/** The audit log keeps what happened to an invitation. */
 async function removeOldInvitations({ database, clock }: Platform): Promise<void> {
   const before = later(clock.now(), -invitationsKeptDays * dayMs);
   await database.system((transaction) => removeInvitationsBefore(transaction, before, 5000));

@@ -28,7 +28,7 @@ export async function listOrganizations(
   });
 }
 
-/** What the caller deleted and can still have back. */
+/** Organizations that the caller deleted and can still recover. */
 export async function listDeletedOrganizations(
   context: OrganizationsContext,
   userId: string,

@@ -5,7 +5,9 @@ import { findOrganization, lockOrganization } from './organization-store.ts';
 
 /** What other modules ask about organizations. */
 
-/** Undefined for a person who is no member, and in an organization that is deleted. Stays true until the transaction ends. */
+/**
+ * Undefined for a person who is not a member, and in a deleted organization. Stays valid until the transaction ends.
+ */
 export async function roleUnderLock(
   transaction: Transaction,
   organizationId: string,
@@ -19,7 +21,7 @@ export async function isActive(transaction: Transaction, organizationId: string)
   return (await findOrganization(transaction, organizationId)) !== undefined;
 }
 
-/** Where backups go that name no destination. */
+/** The destination of backups that name none. */
 export const defaultStorage = {
   get: async (transaction: Transaction, organizationId: string): Promise<string | null> =>
     (await findOrganization(transaction, organizationId))?.defaultStorageId ?? null,
@@ -29,16 +31,16 @@ export interface Recipients {
   organizationName: string;
   slug: string;
   emails: string[];
-  /** Those of them that belong to no member: nobody has proven that they want these mails. */
+  /** Addresses that belong to no member: nobody has proven that they want these mails. */
   outside: readonly string[];
-  /** Owners and admins, whoever is told. */
+  /** Owners and admins, whatever the settings say. */
   admins: readonly string[];
-  /** Who answers for mails to strangers. */
+  /** Whose quota counts mails to addresses outside the organization. */
   ownerId: string;
   events: readonly string[];
 }
 
-/** Who is told by mail of what goes wrong; undefined while the organization is deleted. */
+/** Who gets mails about troubles; undefined while the organization is deleted. */
 export async function recipientsOf(transaction: Transaction, organizationId: string): Promise<Recipients | undefined> {
   const row = await findOrganization(transaction, organizationId);
   if (!row) return undefined;
@@ -50,7 +52,7 @@ export async function recipientsOf(transaction: Transaction, organizationId: str
   return { ...organization, ...row.notifications, outside, admins };
 }
 
-/** What a job needs to know of the organization it works for; undefined while it is deleted. */
+/** What a job needs to know of its organization; undefined while it is deleted. */
 export async function activeOrganization(
   transaction: Transaction,
   organizationId: string,

@@ -35,13 +35,13 @@ export async function findOrganization({ client }: Transaction, id: string): Pro
   return row;
 }
 
-/** Held until the end of the transaction. References to the organization can still be added meanwhile. */
+/** Locks it until the end of the transaction. References to the organization can still be added meanwhile. */
 export async function lockOrganization({ client }: Transaction, id: string): Promise<OrganizationRow | undefined> {
   const [row] = await client.read(oneLocked, { id });
   return row;
 }
 
-/** Until the transaction ends, nobody changes what only a change of the organization does; others may hold it too. */
+/** Until the transaction ends, nobody changes the organization itself; others may hold it too. */
 export async function holdOrganization({ orm }: Transaction, organizationId: string): Promise<boolean> {
   const rows = await orm
     .select({ id: organizations.id })
@@ -70,13 +70,13 @@ export async function lockDeletedOrganization(
   return row;
 }
 
-/** Locked whatever its state, against everyone: the last thing that happens to it. */
+/** Locks it in any state, against everyone, before it is removed. */
 export async function lockForPurge({ orm }: Transaction, organizationId: string): Promise<OrganizationRow | undefined> {
   const [row] = await orm.select().from(organizations).where(eq(organizations.id, organizationId)).for('update');
   return row;
 }
 
-/** In no order, so that those that cannot be purged do not stand before the others for ever. */
+/** In random order, so that organizations that cannot be purged do not block the others for ever. */
 export async function listExpired({ orm }: Transaction, now: Date, limit: number): Promise<string[]> {
   const rows = await orm
     .select({ id: organizations.id })
@@ -87,7 +87,7 @@ export async function listExpired({ orm }: Transaction, now: Date, limit: number
   return rows.map((row) => row.id);
 }
 
-/** Every change of the row gives it a new version. */
+/** Every change of the row increments its version. */
 export async function changeOrganization(
   { orm }: Transaction,
   organizationId: string,
@@ -130,7 +130,7 @@ export async function listOrganizationsOf(
     .limit(limit);
 }
 
-/** Those that a person owned and that can still be recovered, the youngest organization first. */
+/** Organizations that a person owned and can still recover, newest first. */
 export async function listRecoverableOf(
   { orm }: Transaction,
   userId: string,
@@ -169,34 +169,34 @@ export async function countMembers(
   return new Map(rows.map((row) => [row.id, row.count]));
 }
 
-/** A condition for statements of other modules: the organization in this column is not deleted, so that work may run for it. */
+/** A SQL condition for other modules: the organization in this column is not deleted, so work may run for it. */
 export function isActiveOrganizationSql(column: string): string {
   return `exists (select 1 from organizations o where o.id = ${column} and o.deleted_at is null)`;
 }
 
-/** The same for a destination: it is the default of an organization that is not deleted. */
+/** A SQL condition: the destination in this column is the default of an organization that is not deleted. */
 export function isDefaultStorageSql(column: string): string {
   return `exists (select 1 from organizations o where o.default_storage_id = ${column} and o.deleted_at is null)`;
 }
 
-/** From now on its keys are nobody's any more. */
+/** Records the purge: from now on the organization's keys are destroyed. */
 export async function rememberPurged({ orm }: Transaction, id: string, purgedAt: Date): Promise<void> {
   await orm.insert(purgedOrganizations).values({ id, purgedAt }).onConflictDoNothing();
 }
 
-/** Whether an organization lives here, deleted softly included, or was purged here; needs a system transaction. */
+/** Whether the id is in use here (also soft-deleted) or was purged here; needs a system transaction. */
 export async function isTaken({ orm }: Transaction, id: string): Promise<boolean> {
   const living = await orm.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, id));
   const purged = await orm.select().from(purgedOrganizations).where(eq(purgedOrganizations.id, id));
   return living.length + purged.length > 0;
 }
 
-/** A kit that was taken before does not hold a new key: the owner is reminded again. */
+/** A kit that was taken before does not contain a new key, so the owner is reminded again. */
 export async function outdateRecoveryKit(transaction: Transaction, organizationId: string, now: Date): Promise<void> {
   await changeOrganization(transaction, organizationId, now, { recoveryKitTakenAt: null });
 }
 
-/** Those whose owner has no recovery kit with every key; needs a system transaction. */
+/** Organizations whose owner has no recovery kit with every key; needs a system transaction. */
 export async function withoutRecoveryKit({ orm }: Transaction, limit: number): Promise<{ id: string; name: string }[]> {
   return orm
     .select({ id: organizations.id, name: organizations.name })
@@ -205,7 +205,7 @@ export async function withoutRecoveryKit({ orm }: Transaction, limit: number): P
     .limit(limit);
 }
 
-/** Also of an organization that can still be recovered; undefined once it is purged. */
+/** Includes soft-deleted organizations; undefined once it is purged. */
 export async function planOf({ orm }: Transaction, organizationId: string): Promise<Plan | undefined> {
   const [row] = await orm
     .select({ plan: organizations.plan })
@@ -215,8 +215,8 @@ export async function planOf({ orm }: Transaction, organizationId: string): Prom
 }
 
 /**
- * One person's organizations in the order of their ids; needs a system transaction. With `hold` none of them can be
- * purged before the transaction ends, so rows written for them belong to something.
+ * One person's organizations ordered by id; needs a system transaction. With `hold` none of them can be purged before
+ * the transaction ends, so rows written for them keep their organization.
  */
 export async function membershipsOf(
   { orm }: Transaction,
@@ -232,12 +232,12 @@ export async function membershipsOf(
   return options.hold ? query.for('key share', { of: organizations }) : query;
 }
 
-/** Whether the installation has any, deleted ones included; needs a system transaction. */
+/** Whether any organization exists, deleted ones included; needs a system transaction. */
 export async function organizationsExist({ orm }: Transaction): Promise<boolean> {
   return (await orm.select({ id: organizations.id }).from(organizations).limit(1)).length > 0;
 }
 
-/** Those of the organizations that are not deleted; the transaction may span them. */
+/** The given organizations that are not deleted; the transaction may span organizations. */
 export async function activeOrganizations({ orm }: Transaction, ids: readonly string[]) {
   const { id, name, timezone, defaultStorageId } = organizations;
   const rows = await orm
@@ -248,7 +248,7 @@ export async function activeOrganizations({ orm }: Transaction, ids: readonly st
 }
 
 /** Whether backups of some organization go to one of these destinations when they name none. */
-/** Ids of those that are not deleted, in their order; needs a system transaction. */
+/** Ids of organizations that are not deleted, in order; needs a system transaction. */
 export async function activeIdsAfter({ orm }: Transaction, after: string, limit: number): Promise<string[]> {
   const rows = await orm
     .select({ id: organizations.id })

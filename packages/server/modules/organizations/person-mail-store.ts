@@ -3,8 +3,8 @@ import { holdLock } from '../../platform/database/transaction-statements.ts';
 import { dayMs, later } from '../../platform/durations.ts';
 
 /**
- * Mails a day to addresses that somebody else may own, from all organizations together of the person who answers for them:
- * who may send a few from each could found as many as it takes.
+ * Mails per day to addresses that may belong to others, from all organizations of the person who answers for them.
+ * Without this limit a person could send any number by creating organizations.
  */
 export const mailsOfPersonPerDay = { invitation: 100, notification: 500 };
 
@@ -15,7 +15,7 @@ export interface MailsOfPerson {
 }
 
 export const personMailStore = {
-  /** When so many more may go; undefined if they may go now. Stays true until the transaction ends. */
+  /** When the next mails may go; undefined if they may go now. Stays valid until the transaction ends. */
   async fullUntil(
     transaction: Transaction,
     { userId, kind, mails }: MailsOfPerson,

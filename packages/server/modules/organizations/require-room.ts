@@ -3,17 +3,17 @@ import { Problem } from '../../platform/problem.ts';
 import { organizationNotFound } from './authorize-change.ts';
 import { lockOrganization } from './organization-store.ts';
 
-/** Things of which an organization may have so many. */
+/** A limit on how many of something an organization may have. */
 export interface Room {
-  /** What they are called, more than one of them. */
+  /** The plural of what is limited, for messages. */
   readonly what: string;
   readonly limit: number;
   readonly count: (transaction: Transaction, organizationId: string) => Promise<number>;
 }
 
 /**
- * Refuses more than the operator allows. The organization stays locked until the transaction ends, so that those who add
- * at once are counted one after the other. Asked before anything below the organization is locked.
+ * Refuses more than the operator allows. The organization stays locked until the transaction ends, so that concurrent
+ * additions are counted one after the other. Call it before anything below the organization is locked.
  */
 export async function requireRoom(
   transaction: Transaction,

@@ -4,7 +4,10 @@ import type { OrganizationsContext } from './context.ts';
 import { audit, emit } from './events-and-audit.ts';
 import { changeOrganization, findOrganization } from './organization-store.ts';
 
-/** Where backups go that name no destination. It is a setting, so its change is told like that of any other. */
+/**
+ * Sets the destination of backups that name none. It is a setting, so it is audited and sent as an event like the
+ * others.
+ */
 export async function setDefaultStorage(
   context: OrganizationsContext,
   transaction: Transaction,

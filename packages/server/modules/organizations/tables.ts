@@ -37,7 +37,7 @@ export const organizations = pgTable(
     billingCycle: text('billing_cycle').$type<'monthly' | 'yearly'>().notNull().default('monthly'),
     timezone: text('timezone').notNull().default('UTC'),
     defaultStorageId: text('default_storage_id'),
-    /** Who is told by mail, and of what; null: owners and admins of everything. */
+    /** Who gets which mails; null: owners and admins get all. */
     notifications: jsonb('notifications').$type<NotificationSettings>(),
     deletedAt: instant('deleted_at'),
     recoveryDeadline: instant('recovery_deadline'),
@@ -95,7 +95,7 @@ export const invitations = pgTable(
   ],
 ).enableRLS();
 
-/** When invitations were mailed, so that nobody can be flooded in our name. Kept for a day. */
+/** When invitations were mailed, to prevent mail flooding. Kept for a day. */
 export const invitationMails = pgTable(
   'invitation_mails',
   {
@@ -110,7 +110,7 @@ export const invitationMails = pgTable(
   ],
 ).enableRLS();
 
-/** One row for each mail that a person caused, in whatever organization: those they have deleted count too. Kept for a day. */
+/** One row per mail that a person caused, in any organization, deleted ones included. Kept for a day. */
 export const personMails = pgTable(
   'person_mails',
   {
@@ -143,7 +143,7 @@ export const serviceAccounts = pgTable(
     keyHash: text('key_hash').notNull(),
     previousKeyHash: text('previous_key_hash'),
     previousKeyValidUntil: instant('previous_key_valid_until'),
-    /** The call that rotated last, as `newId` of its origin names it in every try. */
+    /** The id of the call that rotated last: `newId` of its origin gives the same id in every try. */
     rotatedBy: text('rotated_by'),
     lastUsedAt: instant('last_used_at'),
     ...history,
@@ -157,23 +157,23 @@ export const serviceAccounts = pgTable(
 ).enableRLS();
 
 /**
- * Keys that wrap the data keys of an organization's backups, sealed under the master key.
- * A withdrawn one keeps its row without the key: its backups are unreadable until the customer supplies it again.
- * Purging the organization removes the rows, and with them the last way to read what they wrapped.
+ * Keys that wrap the data keys of an organization's backups, sealed under the master key. A withdrawn key keeps its row
+ * without the key: its backups are unreadable until the customer supplies it again. Purging the organization removes
+ * the rows, and with them the last way to read its backups.
  */
 export const organizationKeys = pgTable(
   'organization_keys',
   {
     id: text('id').primaryKey(),
     organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
-    /** Who supplied it: the service made it, or the customer gave a passphrase or a key. */
+    /** Who supplied it: the service, or the customer as a passphrase or a key. */
     kind: text('kind').$type<'service' | 'passphrase' | 'key'>().notNull(),
     sealed: text('sealed'),
-    /** The passphrase itself, sealed: backups of another service have salts of their own. */
+    /** The passphrase itself, sealed: backups of another service have other salts. */
     passphrase: text('passphrase'),
     /** How a passphrase became a key, so that the same passphrase gives the same key again. */
     derivation: jsonb('derivation').$type<{ algorithm: 'PBKDF2-HMAC-SHA256'; iterations: number; salt: string }>(),
-    /** Recognises the key without revealing it; begins with the key id that envelopes in the bucket show. */
+    /** Identifies the key without revealing it; begins with the key id that envelopes in the bucket show. */
     fingerprint: text('fingerprint').notNull(),
     /** Counts the organization's changes of key; the current key has the highest. */
     version: integer('version').notNull().default(1),
@@ -188,7 +188,7 @@ export const organizationKeys = pgTable(
   ],
 ).enableRLS();
 
-/** Organizations whose keys were destroyed here: a copy that a bucket kept is never taken in again. */
+/** Organizations whose keys were destroyed here: a copy of their keys that a bucket kept is never adopted again. */
 export const purgedOrganizations = pgTable(
   'purged_organizations',
   { id: text('id').primaryKey(), purgedAt: instant('purged_at').notNull() },

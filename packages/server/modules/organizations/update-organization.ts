@@ -10,7 +10,7 @@ import { organizationEtag } from './present-organization.ts';
 
 const { role } = operations.updateOrganization.access;
 
-/** Changes what is given and leaves the rest; when nothing would change, nothing is told either. */
+/** Changes only what is given. When nothing changes, no event or audit row is written. */
 export async function updateOrganization(
   context: OrganizationsContext,
   organizationId: string,

@@ -17,7 +17,7 @@ export interface Joined {
   joinedAt: Date;
 }
 
-/** The invitee joins. The token shows that the mail arrived, the verified address that it arrived at the right person. */
+/** The invitee joins. The token proves that the mail arrived, the verified address that it reached the right person. */
 export async function acceptInvitation(context: InvitationsContext, caller: Founder, token: string): Promise<Joined> {
   const tokenHash = hashInvitationToken(token);
   const address = await context.database.system((transaction) => findByToken(transaction, tokenHash));

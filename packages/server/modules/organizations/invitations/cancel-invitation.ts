@@ -27,7 +27,9 @@ export async function cancelInvitation(
   });
 }
 
-/** Pending, though its time may be over: such a one can still be sent again or cancelled. */
+/**
+ * Throws unless the invitation is pending. An expired one counts as pending: it can still be sent again or cancelled.
+ */
 export async function requirePending(
   transaction: Transaction,
   organizationId: string,

@@ -20,13 +20,13 @@ import { countInvitationMail } from './mail-limit-store.ts';
 export const invitationMs = 7 * dayMs;
 const { role: least } = operations.createInvitation.access;
 
-/** Who vouches for an invitation: with their right to invite it ends. */
+/** Who an invitation was sent by: it ends when they lose the right to invite. */
 export function inviterOf({ principal }: Caller): Pick<InvitationRow, 'invitedById' | 'invitedByEmail'> {
   if (principal.kind !== 'person') throw new Error('only people invite people');
   return { invitedById: principal.userId, invitedByEmail: principal.email };
 }
 
-/** The invitation, its mail, its event and its audit row stand or fall together. */
+/** The invitation, its mail, its event and its audit row are one transaction. */
 export async function createInvitation(
   context: InvitationsContext,
   organizationId: string,
@@ -71,7 +71,7 @@ export async function createInvitation(
   });
 }
 
-/** One pending invitation per address; one that has expired gives way. */
+/** Allows one pending invitation per address; an expired one is replaced. */
 async function makeRoom(
   context: InvitationsContext,
   transaction: Transaction,

@@ -10,7 +10,7 @@ export async function insertInvitation({ orm }: Transaction, row: InvitationRow)
   await orm.insert(invitations).values(row);
 }
 
-/** The pending one for this address, however old. */
+/** The pending invitation for this address, expired or not. */
 export async function findPendingByEmail(
   { orm }: Transaction,
   organizationId: string,
@@ -29,7 +29,7 @@ export async function findPendingByEmail(
   return row;
 }
 
-/** Those of one inviter, locked. */
+/** Locks the pending invitations of one inviter. */
 export async function pendingFrom(
   { orm }: Transaction,
   organizationId: string,
@@ -44,7 +44,7 @@ export async function pendingFrom(
     .for('update');
 }
 
-/** Invitations that ended long ago; returns how many went. */
+/** Removes invitations that ended long ago; returns how many. */
 export async function removeInvitationsBefore({ client }: Transaction, before: Date, limit: number): Promise<number> {
   const { rowCount } = await client.query(
     `delete from invitations where ctid = any(array(select ctid from invitations where expires_at < $1 limit $2))`,
@@ -78,7 +78,7 @@ export async function changeInvitation(
     .where(and(eq(invitations.organizationId, organizationId), eq(invitations.id, invitationId)));
 }
 
-/** Those that can still be accepted, newest first. */
+/** Invitations that can still be accepted, newest first. */
 export async function listPending(
   { orm }: Transaction,
   organizationId: string,
@@ -106,7 +106,10 @@ export interface InvitationAddress {
   organizationId: string;
 }
 
-/** Where a token leads. Reads across tenants: the invitee belongs to none of them yet, and the token's hash is all that is asked. */
+/**
+ * Finds the invitation of a token. Reads across tenants: the invitee is in none of them yet. Only the token's hash is
+ * looked up.
+ */
 export async function findByToken({ orm }: Transaction, tokenHash: string): Promise<InvitationAddress | undefined> {
   const [row] = await orm
     .select({ id: invitations.id, organizationId: invitations.organizationId })
@@ -115,7 +118,7 @@ export async function findByToken({ orm }: Transaction, tokenHash: string): Prom
   return row;
 }
 
-/** Whether somebody waits for this person anywhere; needs a system transaction. */
+/** Whether this person has an open invitation anywhere; needs a system transaction. */
 export async function isInvited({ orm }: Transaction, email: string, now: Date): Promise<boolean> {
   const [found] = await orm
     .select({ id: invitations.id })

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** 256 random bits; they stand in the mailed link and nowhere else. */
+/** 256 random bits, stored nowhere but in the mailed link. */
 export function createInvitationToken(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -13,8 +13,8 @@ interface SentMail {
 }
 
 /**
- * Counts one mail, or refuses it: fifty a day for an organization, a hundred for a person, one an hour for an address. The
- * caller holds the organization's lock, so that two who ask at once are counted one after the other.
+ * Counts one mail or refuses it: fifty a day for an organization, a hundred for a person, one an hour for an address.
+ * The caller holds the organization's lock, so concurrent requests are counted one after the other.
  */
 export async function countInvitationMail(
   transaction: Transaction,
@@ -34,7 +34,7 @@ export async function countInvitationMail(
     dayRefusal(sent, now),
     personFullUntil && personRefusal(personFullUntil, now),
   ].filter((refusal) => refusal !== undefined);
-  // Who waits for the later of the two is not refused again.
+  // After the later of the two times the mail is not refused again.
   const [refusal] = refusals.toSorted((left, right) => right.quota.resetSeconds - left.quota.resetSeconds);
   if (refusal) throw refusal;
   await orm.insert(invitationMails).values({ organizationId, email, sentAt: now });

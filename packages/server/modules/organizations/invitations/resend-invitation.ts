@@ -11,7 +11,7 @@ import { countInvitationMail } from './mail-limit-store.ts';
 
 const { role: least } = operations.resendInvitation.access;
 
-/** A new link and a new week; the old link stops working. */
+/** Makes a new link, valid for a week; the old link stops working. */
 export async function resendInvitation(
   context: InvitationsContext,
   organizationId: string,
@@ -23,7 +23,7 @@ export async function resendInvitation(
     const invitation = await requirePending(transaction, organizationId, invitationId);
     requireRole(role ?? least, invitation.role);
     const resentAt = context.clock.now();
-    // Whoever sends it vouches for it from now on.
+    // From now on the invitation depends on the right of the person who resent it.
     const inviter = inviterOf(caller);
     await countInvitationMail(transaction, { organizationId, userId: inviter.invitedById }, invitation.email, resentAt);
     const expiresAt = new Date(resentAt.getTime() + invitationMs);

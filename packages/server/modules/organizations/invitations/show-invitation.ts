@@ -5,7 +5,7 @@ import { invitationNotFound } from './cancel-invitation.ts';
 import { findByToken, type InvitationRow, lockInvitation } from './invitation-store.ts';
 import { hashInvitationToken } from './invitation-token.ts';
 
-/** What stood in the mail: who holds its token has read it, or has the link from somebody who did. */
+/** Shows what is in the mail. Who has the token has read the mail, or got the link from somebody who did. */
 export async function showInvitation(context: InvitationsContext, token: string) {
   const tokenHash = hashInvitationToken(token);
   const address = await context.database.system((transaction) => findByToken(transaction, tokenHash));
@@ -19,7 +19,7 @@ export async function showInvitation(context: InvitationsContext, token: string)
   });
 }
 
-/** One that was accepted or cancelled is gone; one whose time is over says so. */
+/** Throws for an invitation that was accepted or cancelled (gone) or has expired. */
 export function requireOpen(invitation: InvitationRow, now: Date): void {
   if (invitation.status === 'accepted' || invitation.status === 'cancelled') throw invitationNotFound();
   if (invitation.status === 'expired' || invitation.expiresAt <= now)

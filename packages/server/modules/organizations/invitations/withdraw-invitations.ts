@@ -7,7 +7,10 @@ import { changeInvitation, pendingFrom } from './invitation-store.ts';
 
 const { role: least } = operations.createInvitation.access;
 
-/** What somebody who left, or may no longer invite so high, has sent: it would let them in again by another address. */
+/**
+ * Cancels the invitations of a person who left or lost the right to invite: with another address they could let
+ * themselves in again.
+ */
 export async function withdrawInvitations(
   context: InvitationsContext,
   transaction: Transaction,

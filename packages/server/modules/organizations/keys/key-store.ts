@@ -25,12 +25,12 @@ export async function findCurrentKey({ orm }: Transaction, organizationId: strin
   return row;
 }
 
-/** All of them, the latest change first. */
+/** All keys, the latest change first. */
 export async function listKeys({ client }: Transaction, organizationId: string): Promise<KeyRow[]> {
   return client.read(allKeys, { organizationId });
 }
 
-/** Those that the customer took back: what they sealed cannot be read until they are supplied again. */
+/** Keys that the customer withdrew: what they sealed is unreadable until they are supplied again. */
 export async function withdrawnKeys({ orm }: Transaction, organizationId: string): Promise<string[]> {
   const rows = await orm
     .select({ id: organizationKeys.id })
@@ -39,7 +39,7 @@ export async function withdrawnKeys({ orm }: Transaction, organizationId: string
   return rows.map(({ id }) => id);
 }
 
-/** The same for a query of another module; the organization as it is named there. */
+/** The same for a query of another module; `organization` is the SQL of its organization id. */
 export function withdrawnKeysSql(organizationId: string): string {
   return `(select id from organization_keys where organization_id = ${organizationId} and sealed is null)`;
 }

@@ -12,7 +12,7 @@ export interface OrganizationKey {
   keyId: string;
   kind: KeyRow['kind'];
   key: Buffer;
-  /** How a passphrase gave this key; belongs into the envelope, so that the passphrase alone opens it. */
+  /** How the passphrase became this key. It is part of the envelope, so that the passphrase alone opens it. */
   derivation: Derivation | null;
   /** The passphrase itself: backups of another service have other salts. */
   passphrase: string | null;
@@ -36,18 +36,18 @@ export class OrganizationKeys {
     return this.open(await currentKey(this.#maker, transaction, organizationId));
   }
 
-  /** The key that wrapped an existing data key. DECRYPTION_ERROR when the customer withdrew it, or when it is gone. */
+  /** The key that wrapped an existing data key. Throws DECRYPTION_ERROR when the customer withdrew it or it is gone. */
   async byId(transaction: Transaction, organizationId: string, keyId: string): Promise<OrganizationKey> {
     return this.open(await findKey(transaction, organizationId, keyId));
   }
 
-  /** Every key at hand, the current one first: what a catalogue is rebuilt with from the bucket alone. */
+  /** Every available key, the current one first. A catalogue is rebuilt from the bucket with these. */
   async available(transaction: Transaction, organizationId: string): Promise<OrganizationKey[]> {
     const rows = await listKeys(transaction, organizationId);
     return rows.filter((row) => row.sealed !== null).map((row) => this.open(row));
   }
 
-  /** The key that wraps new data keys, and the others that are at hand. */
+  /** The key that wraps new data keys, and the other available ones. */
   async currentAndOthers(
     transaction: Transaction,
     organizationId: string,
@@ -71,7 +71,7 @@ export class OrganizationKeys {
     return { keyId: row.id, kind: row.kind, key, derivation: row.derivation, passphrase };
   }
 
-  /** Every key at hand, as it lies beside the backups. */
+  /** Every available key, in the form that is stored beside the backups. */
   async kept(transaction: Transaction, organizationId: string): Promise<KeptKey[]> {
     const rows = await allKeys(this.#maker, transaction, organizationId);
     return rows
@@ -84,7 +84,7 @@ export class OrganizationKeys {
       });
   }
 
-  /** Takes in keys that were found beside backups; those that are here already stay as they are. */
+  /** Adds keys that were found beside backups; keys that exist here stay unchanged. */
   async adopt(transaction: Transaction, organizationId: string, keys: readonly KeptKey[]): Promise<number> {
     const { clock, ids, keyring } = this.#maker;
     const known = new Set(
@@ -120,7 +120,7 @@ export class OrganizationKeys {
 
 const isInUse = ({ retiredAt }: KeyRow) => retiredAt === null;
 
-/** Every row, the latest change first, the one of the key in use among them. */
+/** Every row, the latest change first, including the current key. */
 async function allKeys(maker: KeyMaker, transaction: Transaction, organizationId: string): Promise<KeyRow[]> {
   const rows = await listKeys(transaction, organizationId);
   if (rows.some(isInUse)) return rows;
@@ -128,7 +128,7 @@ async function allKeys(maker: KeyMaker, transaction: Transaction, organizationId
   return listKeys(transaction, organizationId);
 }
 
-/** The row of the key in use. An organization that has none yet gets one, under its lock so that it gets only one. */
+/** The row of the current key. An organization without a key gets one, under its lock, so that it gets only one. */
 export async function currentKey(maker: KeyMaker, transaction: Transaction, organizationId: string): Promise<KeyRow> {
   const found = await findCurrentKey(transaction, organizationId);
   if (found) return found;
@@ -136,7 +136,7 @@ export async function currentKey(maker: KeyMaker, transaction: Transaction, orga
   return (await findCurrentKey(transaction, organizationId)) ?? createServiceKey(maker, transaction, organizationId, 1);
 }
 
-/** A key of the service's own making, current from now on. The key before it must be retired already. */
+/** Creates a key of the service's own, current from now on. The previous key must be retired before. */
 export async function createServiceKey(
   { clock, ids, keyring }: KeyMaker,
   transaction: Transaction,

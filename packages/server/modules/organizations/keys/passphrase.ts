@@ -6,23 +6,29 @@ import type { Derivation } from './key-store.ts';
 
 const pbkdf2Async = promisify(pbkdf2);
 const iterations = 600_000;
-/** Parameters are read back from storage; whoever could change them there must not be able to stall us or to weaken the key. */
+/** The parameters are read back from storage. Whoever can change them there must not slow us down or weaken the key. */
 const iterationsMin = 100_000;
 const iterationsMax = 10_000_000;
 const saltPattern = /^[0-9a-f]{32}$/;
 
-/** For a passphrase that was never seen here: the organization's salt if it has one, so that one derivation recognises them all. */
+/**
+ * Parameters for a new passphrase. Uses the organization's salt if it has one, so that one derivation can be compared
+ * with all its keys.
+ */
 export function newDerivation(salt: string = randomBytes(16).toString('hex')): Derivation {
   return { algorithm: 'PBKDF2-HMAC-SHA256', iterations, salt };
 }
 
 /**
- * Derivations run on the few threads on which connections to the database, sign-ins and files are opened as well: one at a
- * time in a process, and of each organization one stands in line for it.
+ * Derivations share their few threads with new database connections, sign-ins and files. So one runs at a time in a
+ * process, and one per organization waits for it.
  */
 const [ofOrganization, ofProcess] = [new Places(1), new Places(1)];
 
-/** As the backup format derives it, so that a customer opens a backup with the passphrase alone. Runs off the main thread. */
+/**
+ * Derives the key as the backup format does, so that a customer can open a backup with the passphrase alone. Runs off
+ * the main thread.
+ */
 export async function deriveKey(organizationId: string, passphrase: string, derivation: Derivation): Promise<Buffer> {
   const { iterations: count, salt, algorithm } = derivation;
   const isSensible = Number.isInteger(count) && count >= iterationsMin && count <= iterationsMax;
@@ -33,7 +39,7 @@ export async function deriveKey(organizationId: string, passphrase: string, deri
   return ofOrganization.run(organizationId, () => ofProcess.run('', derive));
 }
 
-/** Its first 16 characters are the key id that the backup format shows beside a wrapped data key. */
+/** The first 16 characters are the key id that the backup format shows beside a wrapped data key. */
 export function fingerprintOf(key: Uint8Array): string {
   return Buffer.from(hkdfSync('sha256', key, new Uint8Array(0), 'holdfast/1 key id', 32)).toString('hex');
 }

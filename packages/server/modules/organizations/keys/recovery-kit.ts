@@ -8,11 +8,11 @@ import { OrganizationKeys } from './organization-keys.ts';
 
 const { role } = operations.takeRecoveryKit.access;
 
-/** Nobody takes it for a kit, and neither does `--kit-file`. */
+/** Neither people nor `--kit-file` can mistake this text for a kit. */
 export const kitIsShownOnce =
   'No recovery kit: this repeats an answer whose keys were shown once. Take a new one, with another Idempotency-Key or with none.\n';
 
-/** Everything that opens the backups when the service is gone: for the owner, written down once and kept elsewhere. */
+/** Everything that is needed to open the backups without the service; the owner keeps it somewhere else. */
 export async function takeRecoveryKit(
   context: OrganizationsContext,
   organizationId: string,
@@ -41,7 +41,7 @@ interface Kit {
   destinations: readonly { name: string; address: string }[];
 }
 
-/** The lines that begin with "key " and "passphrase " are read by `--kit-file`. */
+/** `--kit-file` reads the lines that begin with "key " and "passphrase ". */
 function kitText({ id, name, takenAt, keys, destinations }: Kit): string {
   const lines = [
     `Holdfast recovery kit of ${name} (${id}), taken ${takenAt.toISOString()}`,
@@ -69,7 +69,7 @@ function kitText({ id, name, takenAt, keys, destinations }: Kit): string {
   return lines.join('\n');
 }
 
-/** One word for a shell: folders have names that others gave. */
+/** Quotes one word for a shell: other people chose the names of the folders. */
 function quoted(address: string): string {
   return `'${address.replaceAll("'", "'\\''")}'`;
 }

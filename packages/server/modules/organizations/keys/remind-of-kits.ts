@@ -3,7 +3,10 @@ import { withoutRecoveryKit } from '../organization-store.ts';
 
 const namedMax = 20;
 
-/** Without the kit, a lost master key is a loss of every backup; until the owner has one with the key in use, every start says so. */
+/**
+ * Without the kit, losing the master key loses every backup. So every start logs it until the owner has a kit with the
+ * current key.
+ */
 export async function remindOfKits({ database, log }: OrganizationsContext): Promise<void> {
   const organizations = await database.system((transaction) => withoutRecoveryKit(transaction, namedMax));
   if (organizations.length === 0) return;

@@ -10,7 +10,7 @@ import { encryptionKeyEtag } from './present-encryption-key.ts';
 
 const { role } = operations.removeEncryptionKey.access;
 
-/** Forgets every key the customer ever gave and returns to one of the service's own. */
+/** Forgets every key that the customer supplied and returns to a key of the service's own. */
 export async function removeEncryptionKey(
   context: OrganizationsContext,
   organizationId: string,

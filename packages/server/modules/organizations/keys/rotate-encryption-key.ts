@@ -10,8 +10,8 @@ import { createServiceKey, currentKey, OrganizationKeys } from './organization-k
 const { role } = operations.rotateEncryptionKey.access;
 
 /**
- * Wraps the key of every backup anew, without touching backup data. The service's own key is replaced by a new one; a
- * customer's key only the customer can replace, so there all backup keys come under the one in use. All or nothing:
+ * Re-wraps the key of every backup, without touching backup data. The service's own key is replaced by a new one. Only
+ * the customer can replace a customer's key, so then all backup keys are wrapped with the current one. All or nothing:
  * a backup whose key was withdrawn ends the rotation with DECRYPTION_ERROR.
  */
 export async function rotateEncryptionKey(

@@ -22,8 +22,8 @@ interface Supplied {
 }
 
 /**
- * From now on the customer's key wraps the keys of new backups. One that was here before is recognised by its
- * fingerprint and brings the backups made with it back; the key it replaces stays at hand for its own backups.
+ * From now on the customer's key wraps the keys of new backups. A key that was here before is recognised by its
+ * fingerprint and makes its backups readable again. The replaced key stays available for its own backups.
  */
 export async function setEncryptionKey(
   context: OrganizationsContext,
@@ -40,7 +40,8 @@ export async function setEncryptionKey(
     caller.requireMatch(encryptionKeyEtag(current));
     if (current.fingerprint === supplied.fingerprint) return keepPassphrase(context, transaction, current, supplied);
     const known = await listKeys(transaction, organizationId);
-    // Its backups are unreadable until it comes back: that is no new key, whatever the plan is by now.
+    // A key that was here before is not a new key, so it is accepted on every plan: its backups are unreadable without
+    // it.
     if (!known.some(({ fingerprint }) => fingerprint === supplied.fingerprint)) requirePlan(organization.plan, plan);
     await changeKey(transaction, organizationId, current.id, { retiredAt: context.clock.now() });
     await outdateRecoveryKit(transaction, organizationId, context.clock.now());
@@ -93,7 +94,8 @@ async function activate(
   const known = rows.find((row) => row.fingerprint === supplied.fingerprint);
   if (known) {
     const sealed = keyring.seal(supplied.key, keyPurpose(known.id));
-    // Who gives the derived key again has not taken the passphrase back: it opens what other services made with it.
+    // Supplying the derived key does not withdraw its passphrase: the passphrase opens what other services made with
+    // it.
     const passphrase = sealPassphrase(context, known.id, supplied.passphrase) ?? known.passphrase;
     const change = { sealed, passphrase, version, activatedAt: now, retiredAt: null };
     await changeKey(transaction, organizationId, known.id, change);
@@ -118,7 +120,7 @@ function sealPassphrase({ keyring }: OrganizationsContext, keyId: string, passph
   return passphrase === null ? null : keyring.seal(passphrase.normalize('NFC'), passphrasePurpose(keyId));
 }
 
-/** One that was given before passphrases were kept. */
+/** Adds the passphrase to a key that was supplied before passphrases were stored. */
 async function keepPassphrase(
   context: OrganizationsContext,
   transaction: Transaction,

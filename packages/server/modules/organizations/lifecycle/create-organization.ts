@@ -15,7 +15,10 @@ export interface Founder {
   readonly origin: RequestOrigin;
 }
 
-/** A new organization with its owner and its key. A slug made from the name gives way to one that stands; a given one does not. */
+/**
+ * Creates an organization with its owner and its key. A slug made from the name is changed when it is taken; a given
+ * slug is refused then.
+ */
 export async function createOrganization(
   context: OrganizationsContext,
   founder: Founder,
@@ -35,7 +38,7 @@ export async function createOrganization(
   }
 }
 
-/** By an earlier try of the same call. */
+/** The organization that an earlier try of the same call created. */
 async function foundBefore({ database, ids }: OrganizationsContext, { origin }: Founder) {
   if (origin.newId === undefined) return undefined;
   const id = ids.next('org', origin.newId);
@@ -67,7 +70,7 @@ async function found(
     updatedAt: now,
     version: 1,
   };
-  // Across organizations, because the others that the founder owns count.
+  // Across organizations, because the founder's other organizations count.
   await database.system(async (transaction) => {
     const owned = await countOwned(transaction, principal.userId);
     const limit = config.ORGANIZATIONS_PER_USER_MAX;

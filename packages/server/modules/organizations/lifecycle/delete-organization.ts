@@ -12,7 +12,10 @@ const recoveryMs = 30 * dayMs;
 const { role } = operations.deleteOrganization.access;
 type Deleted = DataOf<Operations['deleteOrganization']>;
 
-/** Soft: everything stays, unreachable and still, until the deadline. With `force` everything goes in one transaction. */
+/**
+ * A soft delete keeps everything, unreachable and paused, until the deadline. With `force` everything is removed in one
+ * transaction.
+ */
 export function deleteOrganization(
   context: OrganizationsContext,
   organizationId: string,
@@ -52,7 +55,7 @@ async function hide(
   };
 }
 
-/** The event is written before the purge, so that its hooks can still hand it to the organization's webhooks. */
+/** The event is written before the purge, so that its hooks can still pass it to the organization's webhooks. */
 async function remove(
   context: OrganizationsContext,
   transaction: Transaction,
@@ -64,7 +67,7 @@ async function remove(
   return { id: organization.id, deleted: true, deletionType: 'permanent', recoveryDeadline: null };
 }
 
-/** Soft deletions too: once hidden, nobody could lift the hold before the deadline. */
+/** Holds for soft deletes too: nobody could lift the hold of a hidden organization before the deadline. */
 async function requireNoHold(
   context: OrganizationsContext,
   transaction: Transaction,

@@ -8,8 +8,9 @@ import { removeEverything, removeWaitingJobs } from './purge-store.ts';
 const purgedPerRunMax = 50;
 
 /**
- * Removes everything an organization ever wrote, its keys included, in one system transaction: whatever copy of its
- * backups survives somewhere cannot be read any more. Its audit log goes too, so the service's own log tells of it.
+ * Removes everything of an organization, its keys included, in one system transaction. Copies of its backups that
+ * survive elsewhere can then no longer be read. Its audit log is removed too, so the service's own log reports the
+ * purge.
  */
 export async function purgeOrganization(
   context: OrganizationsContext,
@@ -27,7 +28,9 @@ export async function purgeOrganization(
   );
 }
 
-/** Purges organizations whose time to be recovered is over, each in a transaction of its own; one that fails stops no other. */
+/**
+ * Purges organizations after their recovery deadline, each in its own transaction; a failure does not stop the others.
+ */
 export function purgeTask(context: OrganizationsContext): PeriodicTask {
   return {
     name: 'purge organizations',
@@ -47,13 +50,13 @@ export function purgeTask(context: OrganizationsContext): PeriodicTask {
             context.log.warn({ err: error, organizationId }, 'an organization could not be purged; tried again later');
           });
       }
-      // The run has not succeeded, so that the health of the service tells of it.
+      // The run counts as failed, so that the health report shows it.
       if (failures.length > 0) throw failures[0];
     },
   };
 }
 
-/** Looks again under the lock: the owner may have recovered it in the meantime. */
+/** Checks again under the lock: the owner may have recovered it in the meantime. */
 async function purgeExpired(
   context: OrganizationsContext,
   transaction: Transaction,

@@ -3,17 +3,17 @@ import { tenantTables } from '../../../platform/database/tenant-tables.ts';
 
 type Client = Transaction['client'];
 
-/** Jobs of the organization that nobody works on. */
+/** Removes the organization's jobs that no worker has. */
 export async function removeWaitingJobs({ client }: Transaction, organizationId: string): Promise<void> {
   await client.query(`delete from pgboss.job where data->>'organizationId' = $1 and state < 'active'`, [
     organizationId,
   ]);
 }
 
-/** So many rows go within the time that a statement may take, however slow the disk is. */
+/** This many rows are deleted within the statement timeout, also on a slow disk. */
 const portionRows = 10_000;
 
-/** Every row of the organization in every table, its own row last. Tells how many went from which table. */
+/** Deletes every row of the organization in every table, its own row last. Returns the number of rows per table. */
 export async function removeEverything(
   { client }: Transaction,
   organizationId: string,
@@ -28,7 +28,7 @@ export async function removeEverything(
   return removed;
 }
 
-/** Years of audit rows or deliveries would take one statement longer than any may take. */
+/** Years of audit rows or deliveries cannot be deleted within one statement timeout. */
 async function removeFrom(client: Client, table: string, organizationId: string): Promise<number> {
   const own = `from ${table} where organization_id = $1`;
   const { rowCount: isLarge } = await client.query(`select 1 ${own} offset ${portionRows} limit 1`, [organizationId]);
@@ -37,13 +37,15 @@ async function removeFrom(client: Client, table: string, organizationId: string)
   for (let isComplete = false; !isComplete; ) {
     const { found, gone } = await removePortions(client, table, organizationId);
     removed += gone;
-    // A row that somebody changed meanwhile lies elsewhere by now.
+    // A row that was changed meanwhile has moved to another place.
     isComplete = gone === found || gone === 0;
   }
   return removed;
 }
 
-/** A cursor goes on behind what it has shown; asking anew would pass over all that this transaction has deleted. */
+/**
+ * A cursor continues behind the rows it has read; a new query would scan all rows that this transaction has deleted.
+ */
 async function removePortions(client: Client, table: string, organizationId: string) {
   const counts = { found: 0, gone: 0 };
   const select = `select ctid from ${table} where organization_id = $1`;

@@ -10,8 +10,9 @@ const writesAtOnceMax = 4;
 type WriteNote = typeof noteActivity;
 
 /**
- * Notes who was active, beside the call and never in its way: at most once a minute for each person and key, one write
- * at a time for each, few at once altogether. A note that finds the row locked or the house busy is left out; the next call brings another.
+ * Saves when people and keys were last active, without delaying the call: at most once a minute for each, one write at
+ * a time for each, and few at once in total. A note is dropped when the row is locked or too many are waiting; the next
+ * call brings another.
  */
 export class DatabaseActivityNotes implements ActivityNotes {
   readonly #database: Database;
@@ -33,7 +34,7 @@ export class DatabaseActivityNotes implements ActivityNotes {
     this.#note(organizationId, serviceAccountId, noteUse);
   }
 
-  /** Waits for the notes under way. */
+  /** Waits for the notes that are being written. */
   async settle(): Promise<void> {
     await Promise.all(this.#writing.values());
   }

@@ -28,7 +28,7 @@ const columns = {
   updatedAt: memberships.updatedAt,
 };
 
-/** What somebody is in an organization. */
+/** A person's role in an organization. */
 interface Membership {
   organizationId: string;
   userId: string;
@@ -63,7 +63,7 @@ export async function emailsOfAdmins({ orm }: Transaction, organizationId: strin
   return rows.map(({ email }) => email);
 }
 
-/** Those of the addresses that belong to no member. */
+/** The given addresses that belong to no member. */
 export async function addressesOutside(
   { orm }: Transaction,
   organizationId: string,
@@ -145,13 +145,16 @@ export async function deleteMember({ orm }: Transaction, organizationId: string,
     .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
 }
 
-/** Organizations a person owns, deleted ones that can be recovered included. Further ones of the same person wait until the transaction ends. */
+/**
+ * Organizations a person owns, including deleted ones that can be recovered. Other calls for the same person wait until
+ * the transaction ends.
+ */
 export async function countOwned(transaction: Transaction, userId: string): Promise<number> {
   await holdLock(transaction, 'founder', userId);
   return transaction.orm.$count(memberships, and(eq(memberships.userId, userId), eq(memberships.role, 'owner')));
 }
 
-/** A row noted since `before`, or locked by somebody, is left as it is. */
+/** Skips a row that was noted since `before`, or that is locked. */
 export async function noteActivity(
   { client }: Transaction,
   organizationId: string,

@@ -8,7 +8,7 @@ import { cannotRemoveOwner, memberNotFound } from './update-member.ts';
 
 const { role: least } = operations.removeMember.access;
 
-/** Takes a member out of the organization, with effect on that person's very next call. Everyone but the owner may leave. */
+/** Removes a member from the organization, effective on that person's next call. Everyone but the owner may leave. */
 export async function removeMember(
   context: InvitationsContext,
   organizationId: string,

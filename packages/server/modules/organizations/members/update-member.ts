@@ -11,8 +11,9 @@ import { countOwned, findMember, findOwner, type MemberRow, setRole } from './me
 const { role: least } = operations.updateMember.access;
 
 /**
- * Gives a member another role. Nobody grants or touches a role above their own; making someone owner hands ownership
- * over in the same transaction. The organization's lock keeps concurrent changes apart, so there is always one owner.
+ * Gives a member another role. Nobody grants or changes a role above their own. Making someone owner transfers
+ * ownership in the same transaction. The organization's lock serializes concurrent changes, so there is always one
+ * owner.
  */
 export async function updateMember(
   context: InvitationsContext,
@@ -36,12 +37,12 @@ export async function updateMember(
     }
     return changeRole(context, transaction, authorized.organization, caller, target, role);
   };
-  // Across organizations, because the others that the new owner owns count.
+  // Across organizations, because the new owner's other organizations count.
   if (role === 'owner') return context.database.system(change);
   return context.database.tenant(organizationId, change);
 }
 
-/** Otherwise two people could own as many as they like: one founds, the other receives. */
+/** Otherwise two people could own any number of organizations: one creates them, the other receives them. */
 async function requireRoomForAnother(
   { config }: InvitationsContext,
   transaction: Transaction,
@@ -55,7 +56,7 @@ async function requireRoomForAnother(
     });
 }
 
-/** First down, then up: at no moment are there two owners. */
+/** Demote first, then promote: there are never two owners. */
 async function stepDown(
   context: InvitationsContext,
   transaction: Transaction,

@@ -9,7 +9,7 @@ import { findServiceAccount, insertServiceAccount, type ServiceAccountRow } from
 
 const { role } = operations.createServiceAccount.access;
 
-/** The key leaves the house in this one answer; a hash of it stays. Null where an earlier try of the same call made it. */
+/** The key is shown only in this answer; only its hash is stored. Null if an earlier try of the same call made it. */
 export async function createServiceAccount(
   context: OrganizationsContext,
   organizationId: string,
@@ -29,7 +29,7 @@ export async function createServiceAccount(
       id,
       organizationId,
       name: wanted.name,
-      // A domain that can never exist: the address names the account in audit rows and receives nothing.
+      // A domain that can never exist: the address identifies the account in audit rows and receives nothing.
       email: `${slugOf(wanted.name, 'service-account')}@${organization.slug}.holdfast.invalid`,
       permissions: wanted.permissions ?? [...defaultScopes],
       keyHash: hashApiKey(apiKey),

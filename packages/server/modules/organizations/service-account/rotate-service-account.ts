@@ -10,12 +10,15 @@ const { role } = operations.rotateServiceAccount.access;
 
 export interface RotatedKey {
   account: ServiceAccountRow;
-  /** Null where an earlier try of the same call made it: then nobody has seen it. */
+  /** Null if an earlier try of the same call made it: then nobody has seen it. */
   apiKey: string | null;
   previousKeyValidUntil: Date;
 }
 
-/** A new key at once, the old one for the grace. At most two keys work: one that was in grace before ends here. */
+/**
+ * Makes a new key at once; the old one works for the grace period. At most two keys work: an earlier key in its grace
+ * period ends now.
+ */
 export async function rotateServiceAccount(
   context: OrganizationsContext,
   organizationId: string,

@@ -34,7 +34,7 @@ export async function removeServiceAccount({ orm }: Transaction, organizationId:
   await orm.delete(serviceAccounts).where(eq(serviceAccounts.organizationId, organizationId));
 }
 
-/** A row noted since `before`, or locked by somebody, is left as it is. */
+/** Skips a row that was noted since `before`, or that is locked. */
 export async function noteUse(
   { client }: Transaction,
   organizationId: string,
