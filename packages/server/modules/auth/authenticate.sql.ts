@@ -1,9 +1,10 @@
 /**
- * The two look-ups behind every authenticated call, each one round trip. They run with the rights of the tables' owner,
- * because who is calling has to be known before a tenant transaction can begin; they reveal one row about ids the caller already holds.
+ * The two look-ups behind every authenticated call, one round trip each. They run with the rights of the tables' owner,
+ * because a tenant transaction can only begin once the caller is known. They return one row about ids that the caller
+ * already has.
  */
 export const authenticationFunctions = [
-  // A function whose columns changed cannot be replaced.
+  // A function whose columns changed cannot be replaced, only dropped.
   'drop function if exists holdfast_identify_person(text, text, text, timestamptz)',
   `create or replace function holdfast_identify_person(given_session text, given_user text, given_organization text, given_now timestamptz)
    returns table (email text, email_verified boolean, name text, organization_id text, organization_name text, plan text, role text, active_at timestamptz, used_at timestamptz)
@@ -15,7 +16,7 @@ export const authenticationFunctions = [
        left join memberships m on m.organization_id = o.id and m.user_id = u.id
       where s.id = given_session and s.user_id = given_user and s.revoked_at is null and s.expires_at > given_now
    $$`,
-  // The release before asks this one, and makes it anew as it starts: its columns stay as they are.
+  // The previous release calls this function and recreates it when it starts, so its columns stay as they are.
   identifyKey('holdfast_identify_key'),
   identifyKey('holdfast_identify_owned_key', {
     returned: ', owner_id text',

@@ -39,10 +39,10 @@ const personCall = functionCall<[string, string, string | null, Date], PersonRow
 );
 const keyCall = functionCall<[string, Date], KeyRow>('select * from holdfast_identify_owned_key($1, $2)');
 
-/** How stale `lastActiveAt` and `lastUsedAt` may get before a call writes them again. */
+/** `lastActiveAt` and `lastUsedAt` are written at most this often. */
 export const activityMs = minuteMs;
 
-/** Told of a use that is worth noting; they return at once and never fail. */
+/** Receives uses that should be saved; the methods return at once and never fail. */
 export interface ActivityNotes {
   personActive(organizationId: string, userId: string): void;
   keyUsed(organizationId: string, serviceAccountId: string): void;
@@ -75,7 +75,7 @@ export class DatabaseAuthenticator implements Authenticator {
     this.#sessions = options.sessions;
   }
 
-  /** Calls that come in at once with the same credential share one look-up; it is sent after the last of them came in. */
+  /** Concurrent calls with the same credential share one look-up, sent after the last of them arrived. */
   identify(token: string, organizationId: string | undefined): Promise<Identity> {
     const asked = organizationId === undefined ? token : `${token} ${organizationId}`;
     const shared = this.#gathering.get(asked);

@@ -8,7 +8,7 @@ import { forgetSuccessors } from './sessions/session-store.ts';
 import type { KeptKeyPairs } from './tokens/signing-keys.ts';
 
 const rowsPerStatement = 5000;
-/** Longer than the grace, for calls that came in time and waited. */
+/** Longer than the grace period, for calls that arrived in time and had to wait. */
 const successorKeptMs = graceMs + 2 * minuteMs;
 const signingKeyMs = 90 * dayMs;
 
@@ -19,7 +19,7 @@ export interface CleanupOptions {
   keyPairs: KeptKeyPairs | undefined;
 }
 
-/** Drill reports are signed with these keys too and are to be checkable for years. */
+/** Drill reports are signed with these keys too, and must be verifiable for years. */
 const publishedMs = 10 * 365 * dayMs;
 
 export function cleanupTasks(options: CleanupOptions): PeriodicTask[] {

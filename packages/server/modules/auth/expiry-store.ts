@@ -1,6 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts';
 
-/** Tables whose rows can go once they have expired. Used tokens stay until then, so that a late replay is recognised. */
+/**
+ * Tables whose rows can be removed after they expire. Used tokens stay until then, so that a late replay is recognised.
+ */
 export const expiringTables = [
   'sign_in_flows',
   'one_time_codes',
@@ -10,7 +12,7 @@ export const expiringTables = [
   'person_mails',
 ] as const;
 
-/** Removes so many expired rows at most, and tells how many. */
+/** Removes up to `limit` expired rows and returns how many. */
 export async function removeExpired(
   { client }: Transaction,
   table: (typeof expiringTables)[number],

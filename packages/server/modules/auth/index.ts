@@ -26,26 +26,28 @@ export { createApiKey, hashApiKey } from './tokens/api-key.ts';
 
 export interface AuthDependencies {
   audit: AuditLog;
-  /** Of the organizations module, which comes later. */
+  /** From the organizations module, which comes later. */
   membershipsOf: MembershipsOf;
   activity: ActivityNotes;
   organizationsExist: (transaction: Transaction) => Promise<boolean>;
   createOrganization: CreateOrganization;
   isInvited: (transaction: Transaction, email: string, now: Date) => Promise<boolean>;
-  /** Projects that live from this person's consent, or wait for it, are looked at again. */
+  /** Checks the projects again that use this person's consent or wait for it. */
   consentGiven: (userId: string, email: string) => Promise<void>;
 }
 
 export interface AuthModule {
   module: Module;
   authenticator: Authenticator;
-  /** Whether people can sign in at all: while nobody could before, a provider that cannot be used is a fault of the start. */
+  /** Throws if the provider cannot be used and nobody has signed in yet: then the service should not start. */
   requireProvider: () => Promise<void>;
-  /** The one-time link of a fresh installation, made anew at each start. */
+  /** The one-time link of a fresh installation, new at each start. */
   signInLink: () => Promise<string | undefined>;
-  /** The consent a person gave at sign-in, for the projects they connected with it. Null when there is none. */
+  /**
+   * The consent that a person gave at sign-in, used for the projects they connected with it. Null when there is none.
+   */
   providerRefreshToken: (userId: string) => Promise<string | null>;
-  /** For what lasts longer than a call. */
+  /** For streams and other work that outlasts a call. */
   isSessionOpen: (sessionId: string) => Promise<boolean>;
   /** A compact JWS that anyone can check against the published keys. */
   sign: (payload: object) => Promise<string>;
@@ -131,7 +133,7 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
   };
 }
 
-/** From now on a new key signs access tokens; the old one verifies until its last token has expired. */
+/** Makes a new key that signs access tokens; the old one verifies until its last token has expired. */
 export async function rotateSigningKey(platform: Platform): Promise<void> {
   if (platform.config.JWT_ALGORITHM === 'HS256')
     throw new Error('With JWT_ALGORITHM=HS256 there is no key pair to rotate; change JWT_SECRET instead.');

@@ -9,8 +9,8 @@ export interface Membership {
 }
 
 /**
- * The organizations of one person that are not deleted, in the order of their ids. Given by the module that owns
- * them; the transaction is the system's. With `hold` none of them can be purged before the transaction ends.
+ * A person's organizations that are not deleted, ordered by id. The module that owns them provides this; the
+ * transaction is the system's. With `hold` none of them can be purged before the transaction ends.
  */
 export type MembershipsOf = (
   transaction: Transaction,

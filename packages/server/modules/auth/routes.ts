@@ -85,7 +85,7 @@ function signInHandlers({ signIn, local, refresh, refreshLifetimeSeconds, issuer
   };
 }
 
-/** A person before a browser reads on a page why they are not in; a program gets the answer itself. */
+/** A person in a browser gets a page that says why they are not signed in; a program gets the error itself. */
 function pageOfProblem(isNavigation: boolean, error: unknown): string {
   if (!isNavigation || !(error instanceof Problem)) throw error;
   const { reason } = error.details ?? {};

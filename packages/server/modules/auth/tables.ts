@@ -1,7 +1,7 @@
 import { instant, systemOnlyPolicies, tenantRole } from '../../platform/database/columns.ts';
 import { boolean, index, pgPolicy, pgTable, sql, text, uniqueIndex } from '../../platform/database/orm.ts';
 
-/** People. A tenant transaction sees those who belong to its organization, and changes none. */
+/** People. A tenant transaction sees the members of its organization and cannot change them. */
 export const users = pgTable(
   'users',
   {
@@ -12,7 +12,7 @@ export const users = pgTable(
     picture: text('picture'),
     /** `<issuer> <subject>` at the identity provider; null for the person of the local sign-in link. */
     providerSubject: text('provider_subject').unique(),
-    /** The provider's refresh token, sealed: it serves the projects this person connected by consent. */
+    /** The provider's refresh token, sealed; used for the projects that this person connected by consent. */
     providerRefreshToken: text('provider_refresh_token'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
@@ -28,7 +28,7 @@ export const users = pgTable(
   ],
 ).enableRLS();
 
-/** One sign-in on one device; the family of its refresh tokens. Access tokens name it and die with it. */
+/** One sign-in on one device, with a family of refresh tokens. Access tokens name it and end with it. */
 export const sessions = pgTable(
   'sessions',
   {
@@ -50,7 +50,10 @@ export const sessions = pgTable(
   ],
 ).enableRLS();
 
-/** Refresh tokens by hash. A used one remembers its successor, sealed, for the short time in which a replay is innocent. */
+/**
+ * Refresh tokens by hash. A used one keeps its successor, sealed, for the short grace period in which a replay is
+ * harmless.
+ */
 export const refreshTokens = pgTable(
   'refresh_tokens',
   {
@@ -71,7 +74,7 @@ export const refreshTokens = pgTable(
   ],
 ).enableRLS();
 
-/** A sign-in under way at the identity provider: what its answer is checked against. */
+/** An open sign-in at the identity provider: the values that its answer is checked against. */
 export const signInFlows = pgTable(
   'sign_in_flows',
   {

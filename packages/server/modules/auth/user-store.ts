@@ -24,12 +24,12 @@ export async function usersExist({ orm }: Transaction): Promise<boolean> {
   return (await orm.select({ id: users.id }).from(users).limit(1)).length > 0;
 }
 
-/** Two people who come first at the same time come one after another. */
+/** Serializes the first sign-ins of new people. */
 export async function lockSignUps(transaction: Transaction): Promise<void> {
   await holdLock(transaction, 'sign-up');
 }
 
-/** The person behind an identity, made on first sight. The e-mail address never decides who somebody is. */
+/** The person of an identity, created on first sign-in. The e-mail address never decides who somebody is. */
 export async function keepUser(
   { orm }: Transaction,
   identity: ProviderIdentity,
@@ -50,14 +50,14 @@ export async function keepUser(
     .onConflictDoUpdate({ target: users.providerSubject, set: told })
     .returning();
   if (!row) throw new Error('a person could not be kept');
-  // A provider that gives no new refresh token leaves the one from the last consent standing.
+  // A provider that returns no new refresh token leaves the one from the last consent valid.
   if (identity.refreshToken === null) return row;
   const providerRefreshToken = keyring.seal(identity.refreshToken, refreshTokenPurpose(row.id));
   await orm.update(users).set({ providerRefreshToken }).where(eq(users.id, row.id));
   return { ...row, providerRefreshToken };
 }
 
-/** The one person of the local sign-in link, whom no identity provider knows. */
+/** The one person of the local sign-in link, who has no identity at a provider. */
 export async function keepLocalOwner(transaction: Transaction, now: Date, ids: Ids): Promise<UserRow> {
   const { orm } = transaction;
   await holdLock(transaction, 'local owner');

@@ -8,7 +8,10 @@ import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/sec
 import { endSession, extendSession, lockRefreshToken, markRefreshTokenUsed } from './session-store.ts';
 import type { Holder, Sessions, TokenPair } from './sessions.ts';
 
-/** Two tabs may refresh at once, and an answer may get lost: so long a used token still leads to the same successor. */
+/**
+ * Two tabs may refresh at once, and an answer may get lost: for this long a used token still leads to the same
+ * successor.
+ */
 export const graceMs = 20_000;
 
 export interface RefreshOptions {
@@ -27,15 +30,15 @@ interface Renewal {
 }
 
 /**
- * Exchanges a refresh token for the next pair. Used again within the grace it gives the same successor; used later
- * somebody else has a copy, and the whole family ends.
+ * Exchanges a refresh token for the next pair. Used again within the grace period it gives the same successor. Used
+ * later, somebody else must have a copy, so the whole family ends.
  */
 export async function refreshSession(
   options: RefreshOptions,
   token: string,
   origin: RequestOrigin,
 ): Promise<TokenPair> {
-  // Judged by when it came: a busy database must not turn the second of two tabs into a thief.
+  // The time of arrival counts: a slow database must not make the second of two tabs look like a thief.
   const arrivedAt = options.clock.now();
   const renewal = token.startsWith(tokenPrefixes.refresh)
     ? await options.database.system((transaction) => renew(options, transaction, token, arrivedAt, origin))
@@ -45,7 +48,7 @@ export async function refreshSession(
   return { ...(await options.sessions.sign(holder, sessionId, organizations)), refreshToken };
 }
 
-/** Undefined for a token that is no good; not thrown, because the end of a family is to be committed. */
+/** Undefined for an invalid token. It does not throw, because the end of a family has to be committed. */
 async function renew(
   options: RefreshOptions,
   transaction: Transaction,

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/database/database.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { noteSessionUse } from './session-store.ts';
 
-/** Notes when a session was last used, at most once a minute and without making the call wait. */
+/** Saves when a session was last used, at most once a minute and without delaying the call. */
 export class SessionActivity {
   readonly #database: Database;
   readonly #clock: Clock;

@@ -2,7 +2,7 @@ import type { CookieSerializeOptions } from '@fastify/cookie';
 import { accessCookie, refreshCookie } from '../../../http/authentication.ts';
 import type { TokenPair } from './sessions.ts';
 
-/** Ties a sign-in under way to the browser that began it. */
+/** Binds a sign-in to the browser that began it. */
 export const browserCookie = 'holdfast_sign_in';
 
 export interface Cookie {
@@ -12,7 +12,7 @@ export interface Cookie {
 }
 
 const shared = { httpOnly: true, secure: true, sameSite: 'lax' } as const;
-/** The refresh token travels only to the calls that can use it. */
+/** The refresh token is only sent to the calls that can use it. */
 const authPath = '/api/v1/auth';
 
 export function sessionCookies(pair: TokenPair, refreshLifetimeSeconds: number): Cookie[] {

@@ -19,7 +19,7 @@ export async function insertRefreshToken(
   await orm.insert(refreshTokens).values(row);
 }
 
-/** Newest first, from below the given id on. */
+/** Newest first, starting below the given id. */
 export function listSessions(
   { orm }: Transaction,
   userId: string,
@@ -41,7 +41,7 @@ export async function isSessionOpen({ orm }: Transaction, sessionId: string, now
   return found.length > 0;
 }
 
-/** False when this person has no such session, or it had ended before. */
+/** False when this person has no such session, or it has already ended. */
 export async function endSessionOf(
   { orm }: Transaction,
   userId: string,
@@ -72,7 +72,10 @@ export async function noteSessionUse({ client }: Transaction, sessionId: string,
   await client.query('update sessions set last_used_at = $2 where id = $1 and last_used_at < $2', [sessionId, now]);
 }
 
-/** The token's row lock puts those who refresh with it in order: the first one rotates, the others find its successor. */
+/**
+ * Locks the token's row, which puts concurrent refreshes in order: the first one rotates, the others find its
+ * successor.
+ */
 export async function lockRefreshToken({ orm }: Transaction, hash: string) {
   const [found] = await orm
     .select({ row: refreshTokens, session: sessions, holder: { id: users.id, email: users.email, name: users.name } })
@@ -92,7 +95,7 @@ export async function markRefreshTokenUsed(
   await orm.update(refreshTokens).set({ usedAt: now, successor }).where(eq(refreshTokens.hash, hash));
 }
 
-/** Tokens used before then cannot be replayed innocently any more. */
+/** Forgets the successors of tokens used before then: replaying them is no longer harmless. */
 export async function forgetSuccessors({ client }: Transaction, usedBefore: Date): Promise<void> {
   await client.query('update refresh_tokens set successor = null where successor is not null and used_at < $1', [
     usedBefore,

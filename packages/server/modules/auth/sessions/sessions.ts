@@ -16,12 +16,12 @@ export interface TokenPair {
 }
 
 /**
- * A browser keeps no cookie beyond 4 KiB, so a token names so many organizations and no more. It names them for the
- * reader's convenience alone: what somebody may do is read from the database.
+ * A browser keeps no cookie beyond 4 KiB, so a token names at most this many organizations. They are only information
+ * for the client: rights are read from the database.
  */
 const organizationsInTokenMax = 40;
 
-/** Who a session belongs to, as its tokens and its audit rows tell it. */
+/** Who a session belongs to, for its tokens and its audit rows. */
 export interface Holder {
   id: string;
   email: string;
@@ -40,7 +40,7 @@ export interface SessionsOptions {
   refreshLifetimeMs: number;
 }
 
-/** Sign-ins: one session each, with the family of refresh tokens that keeps it going. */
+/** Sign-ins: one session each, with a family of refresh tokens. */
 export class Sessions {
   readonly #options: SessionsOptions;
 
@@ -69,7 +69,7 @@ export class Sessions {
     return { ...(await this.sign(holder, sessionId, organizations)), refreshToken };
   }
 
-  /** Revokes the session, and with it every token of its family, at once. False when it had ended before. */
+  /** Revokes the session and every token of its family at once. False when it had already ended. */
   revoke(holder: Holder, sessionId: string, origin: RequestOrigin, action: AuditAction): Promise<boolean> {
     const { database, clock } = this.#options;
     const now = clock.now();
@@ -80,7 +80,7 @@ export class Sessions {
     });
   }
 
-  /** Newest first, from below the given id on. */
+  /** Newest first, starting below the given id. */
   list(userId: string, belowId: string | undefined, limit: number): Promise<SessionRow[]> {
     const now = this.#options.clock.now();
     return this.#options.database.system((transaction) => listSessions(transaction, userId, { now, belowId, limit }));
@@ -103,13 +103,13 @@ export class Sessions {
     await insertRefreshToken(transaction, { hash: hashSecretToken(token), sessionId, createdAt: now, expiresAt });
   }
 
-  /** A session outlives its newest tokens, of whichever kind. */
+  /** A session ends after the newest of its tokens. */
   sessionEnd(now: Date): Date {
     const { refreshLifetimeMs, tokens } = this.#options;
     return new Date(now.getTime() + Math.max(refreshLifetimeMs, tokens.lifetimeSeconds * 1000));
   }
 
-  /** One audit row in each of the person's organizations; returns their ids, in order. */
+  /** Writes one audit row in each of the person's organizations; returns their ids, in order. */
   async tellOrganizations(
     transaction: Transaction,
     holder: Holder,

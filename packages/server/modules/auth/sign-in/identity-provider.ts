@@ -9,9 +9,9 @@ export interface ProviderSettings {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** Google is asked for consent to back up the person's projects; nobody else could give it. */
+  /** Google is asked for consent to back up the person's projects; other providers cannot give it. */
   isGoogle: boolean;
-  /** Whether its refresh tokens are consents to read projects. Others are not kept. */
+  /** Whether its refresh tokens are consents to read projects. Others are not stored. */
   keepsConsent: boolean;
 }
 
@@ -38,9 +38,9 @@ type Grant = (
 ) => Promise<oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers>;
 
 /**
- * The OpenID Connect provider people sign in with. Id tokens are checked against the provider's keys, issuer,
- * audience, time and, in flows of our own, the nonce. A provider takes the client's secret in one of two ways;
- * which one it is, is found out on first use.
+ * The OpenID Connect provider of the sign-in. Id tokens are checked against the provider's keys, issuer, audience and
+ * time, and in our own flows the nonce. A provider takes the client's secret in one of two ways; the first use finds
+ * out which one.
  */
 export class IdentityProvider {
   readonly #settings: ProviderSettings;
@@ -56,8 +56,8 @@ export class IdentityProvider {
   }
 
   /**
-   * With `identityOnly` nothing is asked for beyond who the person is, and no consent is kept. With `inPerson` nobody is
-   * waved through for having signed in before: the person acts on a page of the provider.
+   * With `identityOnly` only the identity is requested, and no consent is stored. With `inPerson` an earlier sign-in at
+   * the provider is not enough: the person has to act on a page of the provider.
    */
   async authorizationUrl(
     secrets: FlowSecrets,
@@ -81,7 +81,7 @@ export class IdentityProvider {
     return url.href;
   }
 
-  /** The answer to a flow of ours, with everything it was started with checked. */
+  /** Checks the answer to one of our flows against everything it was started with. */
   finish(callback: URL, secrets: FlowSecrets): Promise<ProviderIdentity> {
     return this.#exchange((configuration) =>
       oidc.authorizationCodeGrant(configuration, callback, {
@@ -93,7 +93,7 @@ export class IdentityProvider {
     );
   }
 
-  /** A code somebody else obtained for our client: the provider checks its redirect URI and its verifier. */
+  /** A code that the caller obtained for our client: the provider checks its redirect URI and its verifier. */
   exchangeForeignCode(code: string, redirectUri: string, codeVerifier: string | undefined): Promise<ProviderIdentity> {
     return this.#exchange((configuration) =>
       oidc.genericGrantRequest(configuration, 'authorization_code', {
@@ -104,7 +104,7 @@ export class IdentityProvider {
     );
   }
 
-  /** Why the provider cannot be used, if it cannot: its address is wrong, or it is away. */
+  /** Why the provider cannot be used, if so: its address is wrong, or it is unreachable. */
   async trouble(): Promise<string | undefined> {
     this.#discovered ??= this.#discover();
     this.#discoveredAtMs = this.#clock.now().getTime();
@@ -175,7 +175,7 @@ export class IdentityProvider {
     }
   }
 
-  /** Errors of the library may carry tokens and claims, so only their names are logged and none is passed on. */
+  /** Errors of the library may contain tokens and claims, so only their names are logged and none is passed on. */
   #problemOf(error: unknown): Problem {
     if (error instanceof Problem) return error;
     this.#log.warn({ reason: describe(error) }, 'a sign-in failed at the identity provider');

@@ -13,7 +13,7 @@ export interface LocalSignInOptions {
   clock: Clock;
   ids: Ids;
   sessions: Sessions;
-  /** Whether the link may be used: no identity provider is configured, or the operator keeps the link beside it. */
+  /** Whether the link may be used: no identity provider is configured, or the operator keeps the link as well. */
   isAllowed: boolean;
   baseUrl: () => string;
   organizationsExist: (transaction: Transaction) => Promise<boolean>;
@@ -24,7 +24,7 @@ export type CreateOrganization = (founder: { principal: Person; origin: RequestO
 
 const firstOrganizationName = 'My organization';
 
-/** The one-time link of a fresh installation, printed where only the operator looks. */
+/** The one-time link of a fresh installation, printed where only the operator can see it. */
 export class LocalSignIn {
   readonly #options: LocalSignInOptions;
 
@@ -36,7 +36,7 @@ export class LocalSignIn {
     return this.#options.isAllowed;
   }
 
-  /** A new link at each start. Undefined when the link would be refused. */
+  /** A new link, or undefined when it would be refused. */
   async link(): Promise<string | undefined> {
     const { database, clock, isAllowed, baseUrl } = this.#options;
     if (!isAllowed) return undefined;

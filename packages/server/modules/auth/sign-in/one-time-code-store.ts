@@ -5,10 +5,10 @@ import { oneTimeCodes } from '../tables.ts';
 import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
 
 const exchangeCodeMs = minuteMs;
-/** The local link waits for an operator to come back to the terminal. */
+/** The local link is valid until the operator comes back to the terminal. */
 const localLinkMs = 7 * dayMs;
 
-/** A code that opens a session for this person once; with a challenge only together with it. */
+/** Issues a code that opens a session for this person once; with a challenge only together with its verifier. */
 export async function issueExchangeCode(
   { orm }: Transaction,
   userId: string,
@@ -22,7 +22,7 @@ export async function issueExchangeCode(
   return code;
 }
 
-/** What is kept of a code is one hash of both, so that one without the other finds nothing. */
+/** One hash of code and challenge is stored, so that one without the other finds nothing. */
 export function boundCode(code: string, codeChallenge: string | null): string {
   return codeChallenge === null ? code : `${code} ${codeChallenge}`;
 }
@@ -34,7 +34,7 @@ export async function issueLocalCode({ orm }: Transaction, now: Date): Promise<s
   return code;
 }
 
-/** Marks the code used; of several callers at once, one gets it. */
+/** Marks the code used; of several concurrent callers only one gets it. */
 export async function redeemCode(
   { orm }: Transaction,
   kind: 'exchange' | 'local',
@@ -56,7 +56,7 @@ export async function redeemCode(
   return row;
 }
 
-/** Once somebody came in by a local link, the others that were printed are worth nothing. */
+/** Deletes the other printed links once somebody has signed in with one. */
 export async function dropLocalCodes({ orm }: Transaction): Promise<void> {
   await orm.delete(oneTimeCodes).where(eq(oneTimeCodes.kind, 'local'));
 }

@@ -2,9 +2,9 @@ import * as oidc from 'openid-client';
 import { z } from 'zod';
 import { Problem } from '../../../platform/problem.ts';
 
-/** A person as the identity provider vouches for them. */
+/** A person as confirmed by the identity provider. */
 export interface ProviderIdentity {
-  /** `<issuer> <subject>`: what the person is known by, whatever their e-mail address becomes. */
+  /** `<issuer> <subject>`: identifies the person even if their e-mail address changes. */
   subject: string;
   email: string;
   emailVerified: boolean;
@@ -17,7 +17,7 @@ const emailAddress = z.email().max(254);
 const pictureAddress = z.url({ protocol: /^https?$/ }).max(2048);
 const nameLengthMax = 200;
 
-/** Reads the id token, and asks the userinfo endpoint when the token alone does not name an e-mail address. */
+/** Reads the id token. Asks the userinfo endpoint if the token has no e-mail address. */
 export async function readIdentity(
   configuration: oidc.Configuration,
   tokens: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
@@ -28,7 +28,7 @@ export async function readIdentity(
   const asks = !hasProfile && configuration.serverMetadata().userinfo_endpoint !== undefined;
   const profile = asks ? await oidc.fetchUserInfo(configuration, tokens.access_token, idToken.sub) : {};
   const claims: Record<string, unknown> = { ...profile, ...idToken };
-  // Whoever tells the address also tells whether it was verified: one source for both.
+  // The address and whether it is verified must come from the same source.
   const vouching: Record<string, unknown> = idToken.email === undefined ? profile : idToken;
   const email = emailAddress.safeParse(vouching.email);
   if (!email.success) throw new Problem('UNAUTHORIZED', 'The identity provider did not tell an e-mail address.');

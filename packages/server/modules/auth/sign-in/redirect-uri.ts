@@ -1,16 +1,16 @@
 import { invalid } from '../../../platform/problem.ts';
 
-/** As it is written, so that nothing that only looks like loopback passes. */
+/** Matches the exact text, so that nothing that only looks like loopback passes. */
 const loopback = /^http:\/\/127\.0\.0\.1:[1-9]\d{0,4}\/signed-in$/;
 
-/** A program on the person's own machine, such as the command line. Its port is whatever was free (RFC 8252, 7.3). */
+/** A program on the person's own machine, such as the command line. It uses any free port (RFC 8252, 7.3). */
 export function isLoopback(redirectUri: string): boolean {
   return loopback.test(redirectUri) && URL.canParse(redirectUri);
 }
 
 /**
- * What the operator lists is allowed, character by character. Loopback is always on the list, but a code for it is bound to
- * a verifier: who else listens on that machine, or reads the browser's history, has nothing of it.
+ * Allows what the operator lists, character by character. Loopback is always allowed, but its code is bound to a
+ * verifier: other programs on that machine, or readers of the browser's history, cannot use it.
  */
 export function requireRedirectUri(
   redirectUri: string,

@@ -4,8 +4,8 @@ import { StartFailure } from '../../../platform/start-failure.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 
 /**
- * A fresh installation whose issuer cannot be used would let nobody in, so it does not start. One that people work with
- * already starts all the same and says so: backups do not wait for a provider that is away.
+ * Stops the start of a fresh installation whose issuer cannot be used, because nobody could sign in. An installation
+ * that people already use starts all the same and logs it: backups do not wait for the provider.
  */
 export async function requireProvider(
   { config, database, log }: Pick<Platform, 'config' | 'database' | 'log'>,

@@ -8,7 +8,7 @@ export async function insertFlow({ orm }: Transaction, row: SignInFlowRow): Prom
   await orm.insert(signInFlows).values(row);
 }
 
-/** Undefined when it is unknown or over. */
+/** Undefined when it is unknown or expired. */
 export async function lockFlow({ orm }: Transaction, stateHash: string, now: Date): Promise<SignInFlowRow | undefined> {
   const [row] = await orm
     .select()

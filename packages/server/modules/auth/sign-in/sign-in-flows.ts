@@ -19,19 +19,19 @@ const contents = z.object({
   codeChallenge: z.string().nullable().default(null),
 });
 
-/** What the caller wants to return to with a one-time code. */
+/** Where the caller wants to return to with a one-time code. */
 export interface ReturnWish {
   /** Null for the dashboard. */
   redirectUri: string | null;
-  /** The caller's own, to know its answer by. */
+  /** The caller's own value, to recognise its answer. */
   returnState: string | null;
-  /** Of the caller's verifier, without which the code is worth nothing. */
+  /** Of the caller's verifier, without which the code is useless. */
   codeChallenge: string | null;
 }
 
 export interface SignInFlow extends FlowSecrets, ReturnWish {}
 
-/** Sign-ins under way at the identity provider, each tied to the browser that began it and good for one answer. */
+/** Open sign-ins at the identity provider. Each is bound to the browser that began it and accepts one answer. */
 export class SignInFlows {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -57,7 +57,10 @@ export class SignInFlows {
     return secrets;
   }
 
-  /** Undefined when the flow is unknown, over, answered already, or was begun by another browser; that one may still end it. */
+  /**
+   * Undefined when the flow is unknown, expired or already answered, or when another browser began it; that browser may
+   * still complete it.
+   */
   take(state: string, browser: string | undefined): Promise<SignInFlow | undefined> {
     const stateHash = hashSecretToken(state);
     return this.#database.system(async (transaction) => {

@@ -27,7 +27,7 @@ export interface SignInOptions {
   provider: IdentityProvider | undefined;
   allowedRedirectUris: readonly string[];
   baseUrl: () => string;
-  /** A person has given the provider's consent anew. Nobody waits for what follows from it. */
+  /** Called when a person has given the provider's consent again. Nobody waits for it. */
   onConsent: (user: UserRow) => void;
   signUp: SignUpPolicy;
 }
@@ -69,7 +69,8 @@ export class SignIn {
       returnState: state ?? null,
       codeChallenge: codeChallenge ?? null,
     });
-    // Whatever listens on the person's machine gets a code only after the person has acted, not by a link alone.
+    // Any program on the person's machine can listen there, so it gets a code only after the person has acted, not by a
+    // link alone.
     const inPerson = redirectUri !== undefined && isLoopback(redirectUri);
     const asked = { identityOnly, inPerson };
     return { location: await provider.authorizationUrl(secrets, this.#callbackUri(), asked), browser };
@@ -105,7 +106,7 @@ export class SignIn {
     return { kind: 'return', location: returning(flow, flow.redirectUri, { code }) };
   }
 
-  /** A one-time code of ours, or a code of the provider that the caller obtained by itself. */
+  /** Takes a one-time code of ours, or a code of the provider that the caller obtained by itself. */
   async exchange(
     request: { code: string; redirectUri?: string | undefined; codeVerifier?: string | undefined },
     origin: RequestOrigin,
@@ -159,7 +160,9 @@ export class SignIn {
   }
 }
 
-/** A program that waits on the person's machine hears that it waits in vain; everybody else reads it in the browser. */
+/**
+ * A program that waits on the person's machine gets the error in the redirect; everybody else sees it in the browser.
+ */
 function refusalOf(error: unknown, flow: SignInFlow): string {
   if (!(error instanceof Problem) || flow.redirectUri === null || !isLoopback(flow.redirectUri)) throw error;
   const { reason } = error.details ?? {};

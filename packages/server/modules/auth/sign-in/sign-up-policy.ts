@@ -7,11 +7,11 @@ export interface SignUpPolicy {
   readonly policy: 'invited' | 'open';
   /** In lower case. */
   readonly domains: readonly string[];
-  /** Of the organizations module, which comes later. */
+  /** From the organizations module, which comes later. */
   isInvited(transaction: Transaction, email: string): Promise<boolean>;
 }
 
-/** Whether a person who was never here may come in. An address that the provider does not vouch for opens nothing. */
+/** Throws unless a new person may sign up. An address that the provider has not verified does not count. */
 export async function requireSignUp(
   transaction: Transaction,
   { policy, domains, isInvited }: SignUpPolicy,

@@ -23,9 +23,9 @@ const audience = 'holdfast-api';
 const verifiedMax = 10_000;
 
 /**
- * Signs and verifies access tokens. The verifier accepts the one configured algorithm, our issuer and our audience.
- * A token that verified once is remembered until it expires, because checking its signature costs more than the rest of a call;
- * whether its session still stands is asked of the database every time.
+ * Signs and verifies access tokens. The verifier accepts only the configured algorithm, our issuer and our audience. A
+ * verified token is remembered until it expires, because checking its signature costs more than the rest of a call.
+ * Whether its session is still open is read from the database every time.
  */
 export class AccessTokens {
   readonly #keys: SigningKeys;

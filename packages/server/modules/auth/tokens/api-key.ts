@@ -6,7 +6,7 @@ const randomCharacters = 27;
 const checksumCharacters = 6;
 const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${randomCharacters + checksumCharacters}}$`);
 
-/** 160 random bits in base62, then a checksum that lets a mistyped or leaked key be recognised without a look-up. */
+/** 160 random bits in base62, then a checksum that detects a mistyped or leaked key without a look-up. */
 export function createApiKey(): string {
   const random = toBase62(BigInt(`0x${randomBytes(20).toString('hex')}`), randomCharacters);
   return `${prefix}${random}${checksum(random)}`;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Tells our own tokens from those of others, and from one another, at a glance. */
+/** Distinguishes our tokens from others, and from one another. */
 export const tokenPrefixes = { refresh: 'hfr_', code: 'hfc_', local: 'hfl_' } as const;
 
 /** 256 random bits: too many to guess, so a plain hash of it can be stored. */

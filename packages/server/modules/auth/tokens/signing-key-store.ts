@@ -7,7 +7,10 @@ export type SigningKeyRow = typeof signingKeys.$inferSelect;
 
 /** Statements on the key pairs of access tokens. One of them signs; a retired one has no private half. */
 
-/** The key that signs, if there is one. One process at a time makes or replaces it, until the transaction ends. */
+/**
+ * The key that signs, if there is one. The lock lets one process at a time create or replace it, until the transaction
+ * ends.
+ */
 export async function lockCurrentKey(transaction: Transaction): Promise<{ createdAt: Date } | undefined> {
   await holdLock(transaction, 'signing key');
   const [current] = await transaction.orm

@@ -28,7 +28,7 @@ export interface SigningKeys {
   published(): Promise<JWK[]>;
 }
 
-/** A document of ours as a compact JWS. Its type keeps it from ever being taken for an access token. */
+/** Signs a document as a compact JWS. Its type prevents that it is accepted as an access token. */
 export async function signReport(keys: SigningKeys, payload: object): Promise<string> {
   const { id, key } = await keys.current();
   const header = { alg: keys.algorithm, typ: 'holdfast-report+jws', ...(id ? { kid: id } : {}) };
@@ -68,7 +68,10 @@ interface KeptKey {
   privateKey: CryptoKey | undefined;
 }
 
-/** RS256 key pairs made on first use and kept sealed in the database, so that every process signs with the same one. */
+/**
+ * RS256 key pairs, created on first use and stored sealed in the database, so that every process signs with the same
+ * one.
+ */
 export class KeptKeyPairs implements SigningKeys {
   readonly algorithm = 'RS256';
   readonly #database: Database;
@@ -99,7 +102,10 @@ export class KeptKeyPairs implements SigningKeys {
     return found;
   }
 
-  /** A retired key verifies no longer than its last token lives; what it signed besides tokens is checked by others, with what is published. */
+  /**
+   * A retired key verifies tokens until its last token has expired. Other documents it signed are verified by others
+   * with the published keys.
+   */
   #mayVerifyTokens({ retiredAt }: KeptKey): boolean {
     return retiredAt === null || retiredAt.getTime() + tokenLifetimeMsMax + 2 * reloadMs > this.#clock.now().getTime();
   }
@@ -108,7 +114,7 @@ export class KeptKeyPairs implements SigningKeys {
     return (await this.#load(false)).map((key) => key.publicJwk);
   }
 
-  /** From now on a new key signs; the old one verifies until its tokens have expired. */
+  /** Creates a new signing key; the old one verifies until its tokens have expired. */
   async rotate(): Promise<void> {
     await this.#database.system((transaction) => this.#replace(transaction));
     await this.#reload();
@@ -134,7 +140,7 @@ export class KeptKeyPairs implements SigningKeys {
     return force || this.#isStale(reloadMs) ? this.#reload() : this.#kept;
   }
 
-  /** Calls that come while the keys are being read wait for the same answer. */
+  /** Calls that arrive while the keys are being read share the result. */
   #reload(): Promise<KeptKey[]> {
     this.#loading ??= this.#read().finally(() => {
       this.#loading = undefined;
@@ -179,7 +185,10 @@ export class KeptKeyPairs implements SigningKeys {
     };
   }
 
-  /** Retired keys that nothing has to be checked with any more. Other processes may sign with a retired key until they look again. */
+  /**
+   * Removes retired keys that nothing has to be verified with any more. Other processes may sign with a retired key
+   * until they read the keys again.
+   */
   async removeExpired(before: Date): Promise<void> {
     const retiredBefore = new Date(before.getTime() - 2 * reloadMs);
     await this.#database.system((transaction) => removeRetiredKeys(transaction, retiredBefore));
