@@ -5,7 +5,7 @@ import { invalid, Problem } from '../../platform/problem.ts';
 import type { WebhooksContext } from './context.ts';
 import type { WebhookFilters } from './tables.ts';
 
-/** Refuses at once what can be seen to be unreachable. What a name resolves to is checked when it is dialled. */
+/** Refuses at once what is visibly unreachable. The addresses of a name are checked when it is dialled. */
 export function checkUrl(guard: AddressGuard, text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:') throw invalid('url', 'must be a valid HTTPS URL');
@@ -22,7 +22,9 @@ export function checkSubscriptions(format: EventFormat, events: readonly string[
   });
 }
 
-/** A filter that nothing can pass would make the webhook silent without a word. What stood in it before may stay. */
+/**
+ * Refuses a filter that matches nothing, because the webhook would silently get no events. Existing entries may stay.
+ */
 export async function checkFilters(
   { projectsOf }: Pick<WebhooksContext, 'projectsOf'>,
   transaction: Transaction,

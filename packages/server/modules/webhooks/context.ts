@@ -5,7 +5,7 @@ import type { Principal, RequestOrigin } from '../../platform/principal.ts';
 import { type AuditEntry, type AuditLog, actorOf } from '../audit/index.ts';
 import type { WebhookSecrets } from './requests/webhook-secrets.ts';
 
-/** What the operations of this module stand on. */
+/** What the operations of this module use. */
 export interface WebhooksContext {
   readonly platform: Platform;
   readonly audit: AuditLog;
@@ -13,7 +13,7 @@ export interface WebhooksContext {
   readonly projectsOf: ProjectsOf;
 }
 
-/** Which of these are projects of the organization. */
+/** Which of the ids are projects of the organization. */
 export type ProjectsOf = (
   transaction: Transaction,
   organizationId: string,

@@ -8,8 +8,8 @@ import { type WebhookRow, webhookStore } from './webhook-store.ts';
 export type CreateWebhookBody = BodyOf<Operations['createWebhook']>;
 
 /**
- * A standard webhook always signs, so one without a secret gets a new one; it is the only time anybody sees it. Null where
- * an earlier try of the same call made it: then nobody has seen it.
+ * A standard webhook always signs, so one without a given secret gets a new one, shown only in this answer. Null if an
+ * earlier try of the same call made it: then nobody has seen it.
  */
 export async function createWebhook(
   context: WebhooksContext,

@@ -2,7 +2,7 @@ import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { webhookEtag } from './present-webhook.ts';
 import { webhookStore } from './webhook-store.ts';
 
-/** Nothing is sent from now on. Its log is found by nobody any more, and is removed behind it. */
+/** Nothing is sent from now on. Its log is no longer visible, and is removed afterwards. */
 export async function deleteWebhook(
   { platform, audit }: WebhooksContext,
   caller: Caller,

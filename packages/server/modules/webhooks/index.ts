@@ -18,7 +18,7 @@ import { Sender } from './sending/sender.ts';
 export { finalEventJob, sendFinalEvents } from './sending/final-event.job.ts';
 
 const retentionEveryMs = hourMs;
-/** Idle connections are kept this long for the next delivery to the same endpoint. */
+/** Idle connections stay open this long for the next delivery to the same endpoint. */
 const keepAliveMs = 15_000;
 
 export function createWebhooksModule(platform: Platform, audit: AuditLog, projectsOf: ProjectsOf): Module {

@@ -10,13 +10,13 @@ export function webhookEtag(row: WebhookRow): string {
 
 const maskedValue = '********';
 
-/** People put credentials of their receivers into headers, so their values are for those who may set them. */
+/** Header values may be credentials of receivers, so only those who may set them can see them. */
 export function seesHeaderValues(organization: OrganizationAccess, principal: Principal): boolean {
   if (principal.kind === 'key') return scopesCover(principal.scopes, 'organization:write');
   return organization.role !== null && roleAtLeast(organization.role, 'admin');
 }
 
-/** Custom headers with their values hidden; those that every delivery has stay as they are. */
+/** Custom headers with their values hidden; the headers of every delivery stay as they are. */
 export function withoutValues(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, isReservedHeader(name) ? value : maskedValue]),
@@ -45,7 +45,7 @@ export function presentWebhook(row: WebhookRow, secrets: WebhookSecrets) {
 
 type PresentedWebhook = ReturnType<typeof presentWebhook>;
 
-/** As somebody sees it who may look and not change. */
+/** The webhook as shown to people who may read but not change it. */
 export function maskHeaders<Webhook extends PresentedWebhook>(webhook: Webhook): Webhook {
   return { ...webhook, headers: withoutValues(webhook.headers) };
 }

@@ -6,10 +6,10 @@ import type { FormerSecret } from './requests/webhook-secrets.ts';
 import { type WebhookRow, webhookStore } from './webhook-store.ts';
 
 const graceMs = dayMs;
-/** Each takes its place in the headers of every delivery. */
+/** Each one adds to the headers of every delivery. */
 const formerSecretsMax = 20;
 
-/** Gives the webhook a new secret; each one before signs beside it for a day of its own, so that receivers can change over. */
+/** Gives the webhook a new secret. Each former one keeps signing for its own day, so that receivers can change over. */
 export async function rotateSecret(
   { platform, secrets, audit }: WebhooksContext,
   caller: Caller,

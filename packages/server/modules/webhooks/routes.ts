@@ -22,7 +22,7 @@ import { testWebhook } from './test-webhook.ts';
 import { updateWebhook } from './update-webhook.ts';
 import { webhookStore } from './webhook-store.ts';
 
-/** A receiver may keep each of them waiting for a minute. */
+/** A receiver may make each of them wait for a minute. */
 const testsAtOnceMax = 16;
 
 export function webhookHandlers(context: WebhooksContext): Handlers {

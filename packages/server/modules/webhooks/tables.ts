@@ -28,21 +28,21 @@ export const webhooks = pgTable(
     events: jsonb('events').$type<string[]>().notNull(),
     format: text('format').$type<'standard' | 'simple'>().notNull(),
     enabled: boolean('enabled').notNull(),
-    /** Why the service itself disabled it; null when a person did. */
+    /** Why the service disabled it; null when a person did. */
     disabledBecause: text('disabled_because').$type<'gone'>(),
     sealedSecret: text('sealed_secret'),
-    /** The secret before a rotation, which signs beside the new one until then. */
+    /** The secret before a rotation, which keeps signing together with the new one until then. */
     sealedPreviousSecret: text('sealed_previous_secret'),
     previousSecretValidUntil: instant('previous_secret_valid_until'),
-    /** Those before it whose own day is not over: a list, sealed as one. */
+    /** Earlier secrets whose own day is not over: a list, sealed as one value. */
     sealedOlderSecrets: text('sealed_older_secrets'),
-    /** Sealed as well: people put credentials of their receivers into headers. */
+    /** Sealed as well: they may be credentials of the receivers. */
     sealedHeaders: text('sealed_headers').notNull(),
     timeoutMs: integer('timeout_ms').notNull(),
     retryEnabled: boolean('retry_enabled').notNull(),
     filters: jsonb('filters').$type<WebhookFilters>().notNull(),
     lastTriggeredAt: instant('last_triggered_at'),
-    /** Since when every attempt failed, as far as attempts are noted; null while they arrive. */
+    /** Since when every saved attempt failed; null while deliveries arrive. */
     failingSince: instant('failing_since'),
     ...history,
   },
@@ -53,16 +53,16 @@ export const webhooks = pgTable(
 ).enableRLS();
 
 /**
- * One event on its way to one webhook, and the queue of what is to be sent.
- * Due: `status` is pending and `next_attempt_at` has come, by the service's clock. Free: no lease, or one that has run
- * out by the database's clock, which all processes share.
+ * One event on its way to one webhook; the table is also the queue of what is to be sent. Due: `status` is pending and
+ * `next_attempt_at` has passed on the service's clock. Free: no lease, or one that has expired on the database's clock,
+ * which all processes share.
  */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
     id: text('id').primaryKey(),
     organizationId: organizationId(),
-    /** Not bound to its row: the log of a webhook may be long, and goes after it, piece by piece. */
+    /** No foreign key: the log of a webhook may be long and is removed later, piece by piece. */
     webhookId: text('webhook_id').notNull(),
     eventId: text('event_id').notNull(),
     eventType: text('event_type').notNull(),
@@ -70,7 +70,7 @@ export const webhookDeliveries = pgTable(
     attempts: integer('attempts').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at'),
     leaseUntil: instant('lease_until'),
-    /** Which process holds the lease; only it may write the outcome. */
+    /** The process that has the lease; only it may save the outcome. */
     leaseOwner: text('lease_owner'),
     statusCode: integer('status_code'),
     durationMs: integer('duration_ms'),
@@ -101,7 +101,7 @@ export const webhookAttempts = pgTable(
     organizationId: organizationId(),
     sentAt: instant('sent_at').notNull(),
     url: text('url').notNull(),
-    /** The headers as sent, sealed for the custom ones among them. */
+    /** The sent headers, sealed because of the custom ones among them. */
     sealedHeaders: text('sealed_headers').notNull(),
     body: text('body').notNull(),
     statusCode: integer('status_code'),

@@ -43,7 +43,7 @@ export async function testWebhook(
   }
 }
 
-/** The contract's sample, told of the organization that asked. */
+/** The contract's sample with the organization of the caller. */
 function samplePayload(name: string, { organization }: Caller): EventPayload {
   const { standard, simple } = events[name as EventName].formats;
   const data = { ...standard?.sample } as Record<string, unknown>;
@@ -71,7 +71,7 @@ async function record(
     const current = await webhookStore.get(transaction, organizationId, webhook.id);
     await deliveryStore.record(
       transaction,
-      // Dispatched already, so that it goes to no other webhook.
+      // Already dispatched, so that it goes to no other webhook.
       { ...event, organizationId, dispatchedAt: event.createdAt },
       {
         id: deliveryId,

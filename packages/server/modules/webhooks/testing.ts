@@ -5,14 +5,14 @@ import { startTestApp, type TestApp, type TestResponse } from '../../testing/tes
 import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../testing/webhook-receiver.ts';
 import { projectStore } from '../projects/index.ts';
 
-/** A service that reaches a receiver, and an owner with an organization: what most tests of webhooks begin with. */
+/** A service with a receiver, and an owner with an organization: the setup of most webhook tests. */
 export interface WebhookHouse {
   app: TestApp;
   receiver: WebhookReceiver;
   owner: TestPerson;
   organizationId: string;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestResponse>;
-  /** Projects of these ids, which nothing is connected to. */
+  /** Inserts projects with these ids, without a connection. */
   knowProjects(ids: readonly string[], organizationId?: string): Promise<void>;
   /** Creates a webhook to `path` of the receiver and returns the answer's data. */
   create(path: string, settings?: Record<string, unknown>): Promise<{ id: string; secret?: string }>;

@@ -8,7 +8,7 @@ import { type NewWebhook, type WebhookRow, webhookStore } from './webhook-store.
 
 export type WebhookChange = BodyOf<Operations['patchWebhook']>;
 
-/** Changes the fields that are given; when nothing would change, nothing is told either. */
+/** Changes only what is given. When nothing changes, no event or audit row is written. */
 export async function updateWebhook(
   context: WebhooksContext,
   caller: Caller,
@@ -41,13 +41,13 @@ function isSwitch(fields: readonly string[]): boolean {
 function columnsOf({ secrets }: WebhooksContext, id: string, change: WebhookChange): Partial<NewWebhook> {
   const { secret, headers, timeout, ...plain } = change;
   const columns: Partial<NewWebhook> = defined(plain);
-  // Who enables it has mended it, who disables it knows why.
+  // Enabling means that it was repaired, and disabling by a person needs no reason.
   if (plain.enabled !== undefined) columns.disabledBecause = null;
   if (timeout !== undefined) columns.timeoutMs = timeout;
   if (headers !== undefined) columns.sealedHeaders = secrets.sealHeaders(id, headers);
   if (secret !== undefined) {
     columns.sealedSecret = secrets.sealSecret(id, secret);
-    // A secret that is set replaces the old one at once; rotating is what keeps both.
+    // A given secret replaces the old one at once; only rotating keeps both.
     columns.sealedPreviousSecret = null;
     columns.previousSecretValidUntil = null;
     columns.sealedOlderSecrets = null;

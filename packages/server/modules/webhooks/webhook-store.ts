@@ -10,7 +10,7 @@ export type NewWebhook = typeof webhooks.$inferInsert;
 export interface Touch {
   id: string;
   at: Date;
-  /** The endpoint did not take it. */
+  /** Whether the endpoint failed to accept it. */
   failed: boolean;
 }
 
@@ -58,7 +58,10 @@ export const webhookStore = {
     return found(updated);
   },
 
-  /** Notes when webhooks were last triggered, and whether they took it; no change that If-Match should see. Ordered, so that two processes never wait for each other. */
+  /**
+   * Saves when webhooks were last triggered and whether that failed, without a new version for If-Match. Ordered, so
+   * that two processes never deadlock.
+   */
   async touch({ client }: Transaction, touches: readonly Touch[]): Promise<void> {
     await client.query(
       `with touched as (

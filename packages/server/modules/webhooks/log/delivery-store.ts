@@ -6,7 +6,7 @@ import { webhookAttempts, webhookDeliveries } from '../tables.ts';
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
 type AttemptRow = typeof webhookAttempts.$inferSelect;
-/** What came back of an attempt. */
+/** What came back for an attempt. */
 export type ToldAttempt = Pick<
   AttemptRow,
   'attempt' | 'sentAt' | 'statusCode' | 'durationMs' | 'error' | 'responseBody'
@@ -20,7 +20,7 @@ export interface DeliveryFilters {
 }
 
 const attemptsMax = 1000;
-/** Of what endpoints answered to one delivery, the newest answers first; those behind it are left out. */
+/** Limits the shown answers of one delivery; the newest are shown, older ones are left out. */
 const answersBytesMax = 4 * 1024 * 1024;
 
 /** All SQL on the delivery log of an organization. */
@@ -60,7 +60,7 @@ export const deliveryStore = {
     );
   },
 
-  /** Due at once. An attempt under way right now counts as the one asked for. */
+  /** Makes deliveries due at once. An attempt that is running right now counts as the requested one. */
   async makeDue(
     { orm }: Transaction,
     organizationId: string,
@@ -77,8 +77,8 @@ export const deliveryStore = {
   },
 
   /**
-   * So many at most that failed since then, behind the id `after` and in the order of ids. Samples of a test call never
-   * happened.
+   * Up to `limit` deliveries that failed since then, ordered by id, starting after `after`. Samples of a test call are
+   * left out.
    */
   async failedSince(
     { orm }: Transaction,
@@ -114,7 +114,7 @@ export const deliveryStore = {
     );
   },
 
-  /** Those that failed so far and are tried again by themselves. */
+  /** Deliveries that failed so far and are retried automatically. */
   async countTryingAgain({ orm }: Transaction, organizationId: string, webhookId: string): Promise<number> {
     return orm.$count(
       webhookDeliveries,
@@ -127,7 +127,7 @@ export const deliveryStore = {
     );
   },
 
-  /** The newest of them, in their order, without what was sent: people may have asked for hundreds. */
+  /** The newest attempts, in order, without the sent requests: people may have asked for hundreds. */
   async attempts({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<ToldAttempt[]> {
     const { attempt, sentAt, statusCode, durationMs, error, responseBody } = webhookAttempts;
     const newer = sql`sum(octet_length(${responseBody})) over (order by ${attempt} desc rows between unbounded preceding and 1 preceding)`;
@@ -143,7 +143,7 @@ export const deliveryStore = {
     return rows.reverse();
   },
 
-  /** What was sent last. */
+  /** The request that was sent last. */
   async lastSent({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<SentRequest | undefined> {
     const { url, sealedHeaders, body, attempt } = webhookAttempts;
     const [row] = await orm
@@ -163,7 +163,7 @@ export const deliveryStore = {
     return row;
   },
 
-  /** A delivery that is over when it is written: event, delivery and its one attempt. */
+  /** Writes a delivery that is already complete: event, delivery and its one attempt. */
   async record(
     { orm }: Transaction,
     event: typeof outboxEvents.$inferInsert,
@@ -175,7 +175,7 @@ export const deliveryStore = {
     await orm.insert(webhookAttempts).values(attempt);
   },
 
-  /** Removes so many old deliveries at most, and tells how many; works across organizations. */
+  /** Removes up to `limit` old deliveries and returns how many; works across organizations. */
   async removeBefore({ client }: Transaction, cut: Date, limit: number): Promise<number> {
     const removed = await client.query(
       'delete from webhook_deliveries where id in (select id from webhook_deliveries where created_at < $1 limit $2)',
@@ -184,7 +184,7 @@ export const deliveryStore = {
     return removed.rowCount ?? 0;
   },
 
-  /** The same for deliveries of webhooks that are gone. Skips through the index from one webhook to the next. */
+  /** The same for deliveries of deleted webhooks. Skips through the index from one webhook to the next. */
   async removeOfDeletedWebhooks({ client }: Transaction, limit: number): Promise<number> {
     const removed = await client.query(
       `with recursive known (webhook_id) as (

@@ -4,7 +4,7 @@ import { webhookStore } from '../webhook-store.ts';
 import { deliveryStore } from './delivery-store.ts';
 import { presentRequest } from './present-delivery.ts';
 
-/** What was sent last, and what came back each time. Before the first attempt: what would be sent now. */
+/** The last request and all answers. Before the first attempt: what would be sent now. */
 export async function readRequest(
   { platform, secrets }: WebhooksContext,
   { organization }: Pick<Caller, 'organization'>,

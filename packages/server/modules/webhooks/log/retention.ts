@@ -3,11 +3,11 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import { dayMs } from '../../../platform/durations.ts';
 import { deliveryStore } from './delivery-store.ts';
 
-/** How long the delivery log goes back. */
+/** The delivery log is kept this long. */
 export const deliveryRetentionDays = 30;
 const batchSize = 2000;
 
-/** Removes deliveries older than the log goes back, and then their events, in small bites. */
+/** Removes deliveries that are too old, and then their events, in small steps. */
 export async function removeOldDeliveries(database: Database, clock: Clock, signal: AbortSignal): Promise<void> {
   const cut = new Date(clock.now().getTime() - deliveryRetentionDays * dayMs);
   const { removeBefore, removeEventsBefore } = deliveryStore;

@@ -4,7 +4,10 @@ import { announceDeliveries } from '../sending/dispatch-store.ts';
 import { type WebhookRow, webhookStore } from '../webhook-store.ts';
 import { type DeliveryRow, deliveryStore } from './delivery-store.ts';
 
-/** Sends a delivery again as soon as a sender is free: same id, attempts go on counting, a waiting automatic retry is replaced. */
+/**
+ * Sends a delivery again as soon as a sender is free: same id, attempts continue counting, a waiting automatic retry is
+ * replaced.
+ */
 export async function retryDelivery(
   { platform, audit }: WebhooksContext,
   caller: Caller,
@@ -22,12 +25,12 @@ export async function retryDelivery(
   });
 }
 
-/** A piece is one transaction, so that no statement lasts long and senders begin before all is found. */
+/** A piece is one transaction, so that no statement lasts long and senders can begin early. */
 const pieceSize = 2000;
-/** One call sends so many again at most; the next one goes on. */
+/** One call sends at most this many pieces again; the next call continues. */
 const piecesMax = 10;
 
-/** Sends what failed since then again, and tells what goes on by itself and whether there is more. */
+/** Sends everything again that failed since then; returns what is retried automatically and whether there is more. */
 export async function recoverDeliveries(
   context: WebhooksContext,
   caller: Caller,
@@ -49,7 +52,7 @@ export async function recoverDeliveries(
   return { recovered, tryingAgain, hasMore: true };
 }
 
-/** A delivery is due once, although it may fail again before the last piece: pieces go on behind its id. */
+/** Each piece continues after the last id, so a delivery is sent once even if it fails again before the last piece. */
 async function recoverPiece(
   { platform, audit }: WebhooksContext,
   caller: Caller,
@@ -71,7 +74,7 @@ async function recoverPiece(
   });
 }
 
-/** It gets nothing: what is asked for would end as failed at once, and look as if it had been sent. */
+/** Refuses a disabled webhook: the delivery would fail at once and look as if it had been sent. */
 function requireEnabled({ enabled }: WebhookRow): void {
   if (!enabled) throw new Problem('INVALID_STATE', 'The webhook is disabled and gets nothing: enable it first.');
 }

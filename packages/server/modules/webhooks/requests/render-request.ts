@@ -13,7 +13,7 @@ export interface RequestFacts {
     retryEnabled: boolean;
     headers: Record<string, string>;
     secret: string | null;
-    /** They sign beside it, the latest first. */
+    /** Former secrets that still sign, the latest first. */
     formerSecrets: readonly string[];
   };
   deliveryId: string;
@@ -37,7 +37,7 @@ export function renderRequest(facts: RequestFacts): RenderedRequest {
   return { url: webhook.url, headers: { ...webhook.headers, ...own, ...signed }, body };
 }
 
-/** Whether the secret that a webhook has now signed a request; null for one that nothing signed. */
+/** Whether the webhook's current secret signed a request; null for an unsigned one. */
 export function signedWith({ headers, body }: RenderedRequest, secret: string | null): 'current' | 'former' | null {
   const standard = headers['X-Service-Signature'];
   const signature = standard ?? headers['X-Webhook-Signature'];
@@ -75,7 +75,7 @@ function standardHeaders({ webhook, deliveryId, now }: RequestFacts, body: strin
   return { ...headers, ...formerSignatures('X-Service-Signature', formerSecrets, `${timestamp}.${body}`) };
 }
 
-/** One header for each: whoever compares a whole header with one signature goes on as before. */
+/** One header per former secret: receivers that compare a whole header with one signature keep working. */
 function formerSignatures(name: string, secrets: readonly string[], message: string): Record<string, string> {
   return Object.fromEntries(
     secrets.map((secret, index) => [

@@ -8,7 +8,7 @@ export function generateSecret(): string {
   return standardPrefix + randomBytes(secretBytes).toString('base64');
 }
 
-/** Shows that there is a secret, and of a long one enough to recognise it. */
+/** Shows that there is a secret, and enough of a long one to recognise it. */
 export function maskSecret(secret: string): string {
   const prefix = secret.startsWith(standardPrefix) ? standardPrefix : '';
   return `${prefix}********${secret.length >= 20 ? secret.slice(-4) : ''}`;

@@ -6,11 +6,11 @@ type WebhookRow = typeof webhooks.$inferSelect;
 
 export interface FormerSecret {
   secret: string;
-  /** Until then it signs beside those that came after it. */
+  /** Until then it signs together with its successors. */
   validUntil: string;
 }
 
-/** How a webhook's secrets lie in the database: sealed, each bound to its row. */
+/** How a webhook's secrets are stored: sealed, each bound to its row. */
 export class WebhookSecrets {
   readonly #keyring: Keyring;
   readonly #signers = new WeakMap<WebhookRow, RequestFacts['webhook']>();
@@ -31,7 +31,7 @@ export class WebhookSecrets {
     return row.sealedSecret === null ? null : this.#keyring.openText(row.sealedSecret, `webhook secret ${row.id}`);
   }
 
-  /** The secrets before rotations that still sign, the latest first. */
+  /** The former secrets that still sign, the latest first. */
   formerSecrets(row: WebhookRow, now: Date): FormerSecret[] {
     const { id, sealedPreviousSecret, previousSecretValidUntil, sealedOlderSecrets } = row;
     const open = (sealed: string) => this.#keyring.openText(sealed, `webhook secret ${id}`);
@@ -59,7 +59,7 @@ export class WebhookSecrets {
     return JSON.parse(this.#keyring.openText(sealed, `webhook request ${deliveryId}`)) as Record<string, string>;
   }
 
-  /** Everything of a webhook that a request is made from. Opened once for a row, however many deliveries share it. */
+  /** Everything of a webhook that a request needs. Opened once per row, however many deliveries share it. */
   signer(row: WebhookRow, now: Date): RequestFacts['webhook'] {
     const opened = this.#signers.get(row);
     if (opened) return opened;

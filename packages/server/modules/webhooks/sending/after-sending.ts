@@ -4,12 +4,12 @@ import { type AuditLog, systemActor } from '../../audit/index.ts';
 import { type WebhookRow, webhookStore } from '../webhook-store.ts';
 import type { SentAttempt } from './sender.ts';
 
-/** `lastTriggeredAt` of a busy webhook is written at most once in this time, unless it begins or ends to fail. */
+/** `lastTriggeredAt` of a busy webhook is written at most this often, unless it starts or stops failing. */
 const touchEveryMs = 1000;
 
 const isTaken = (statusCode: number | null) => statusCode !== null && statusCode >= 200 && statusCode < 300;
 
-/** What follows from attempts for their webhooks: when they were last triggered, and whether they are gone for good. */
+/** Updates webhooks after attempts: when they were last triggered, and whether their endpoint is gone for good. */
 export class AfterSending {
   readonly #platform: Platform;
   readonly #audit: AuditLog;
@@ -50,7 +50,7 @@ export class AfterSending {
   }
 }
 
-/** An endpoint that answers 410 says that it will never come back. */
+/** An endpoint that answers 410 is gone for good. */
 export async function disableGone(
   { platform, audit }: { platform: Platform; audit: AuditLog },
   transaction: Transaction,

@@ -7,7 +7,7 @@ import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import { webhooks } from '../tables.ts';
 import { perOrganizationMax, perWebhookInitial } from './slots.ts';
 
-/** A delivery this process holds the lease of. */
+/** A delivery whose lease this process has. */
 export interface ClaimedDelivery {
   id: string;
   webhookId: string;
@@ -38,20 +38,21 @@ export interface FinishedAttempt {
   responseBody: string | null;
 }
 
-/** A lease lives this long without being renewed; after a crash another process sends the delivery then. */
+/** A lease lasts this long without renewal; after a crash another process sends the delivery then. */
 const leaseSeconds = 15;
 export const leaseRenewalMs = 5000;
 
-/** Of a webhook in `room`: due, held by nobody, and wanted by an organization that is there. */
+/** A pending delivery of a webhook in `room` that is due, has no lease, and may be sent for its organization. */
 const isClaimable = `d.webhook_id = room.id and d.status = 'pending' and d.next_attempt_at <= $1
          and (d.lease_until is null or d.lease_until < now())
          and (room.is_active or d.attempts = 0 or d.event_type = 'organization.deleted')`;
 
 /**
- * Visits each webhook that has something pending by skipping through the index, so that its cost follows the number
- * of such webhooks and not of deliveries, and takes from each no more than it has room for. An organization with more
- * webhooks than room is served where something waits longest: nothing else of it is locked. Organizations take turns, and none gets more than its room: a long backlog of one cannot push aside another. What happened before an organization
- * was deleted is still told; retries, except those of its last event, wait for its recovery.
+ * Skips through the index to each webhook with pending deliveries, so the cost depends on the number of such webhooks
+ * and not of deliveries. Takes no more from each than it has room for. If an organization has more webhooks than room,
+ * the longest waiting ones are served, and only those are locked. Organizations take turns, and none gets more than its
+ * room, so a long backlog of one does not delay another. Events from before the deletion of an organization are still
+ * sent; retries wait for its recovery, except those of its last event.
  */
 const claimStatement = `
   with recursive busy (webhook_id) as (
@@ -108,7 +109,9 @@ const finishStatement = `
     from outcome o join changed using (id) where o.attempt is not null
   on conflict do nothing`;
 
-/** Asked every second by every process; to plan the claim itself takes the database longer than everything else it is asked. */
+/**
+ * Every process asks this every second: planning the claim itself costs the database more than the rest of its work.
+ */
 async function isAnythingPending({ client }: Transaction): Promise<boolean> {
   const { rowCount } = await client.query(`select 1 from webhook_deliveries where status = 'pending' limit 1`);
   return rowCount !== 0;
@@ -120,7 +123,7 @@ export interface ClaimRoom {
   organizations: ReadonlyMap<string, number>;
 }
 
-/** The deliveries table as a queue that many processes work on at once. Works across organizations. */
+/** The deliveries table as a queue for many processes. Works across organizations. */
 export class DeliveryQueue {
   readonly #database: Database;
   readonly #owner: string;
@@ -150,7 +153,7 @@ export class DeliveryQueue {
     });
   }
 
-  /** Keeps the leases of attempts that are still under way. */
+  /** Renews the leases of running attempts. */
   async renew(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     await this.#database.system(({ client }) =>
@@ -161,7 +164,9 @@ export class DeliveryQueue {
     );
   }
 
-  /** Writes how attempts ended. One whose lease was lost meanwhile is left out: another process answers for that delivery now. */
+  /**
+   * Saves how attempts ended. Skips those whose lease was lost: another process is responsible for that delivery now.
+   */
   async finish(attempts: readonly FinishedAttempt[]): Promise<void> {
     await this.#database.system(({ client }) =>
       client.query({
@@ -172,7 +177,7 @@ export class DeliveryQueue {
     );
   }
 
-  /** Hands back what was claimed and not sent. */
+  /** Releases claimed deliveries that were not sent. */
   async release(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     await this.#database.system(({ client }) =>

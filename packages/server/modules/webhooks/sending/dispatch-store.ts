@@ -7,20 +7,20 @@ import type { EventPayload } from '../../../platform/event-payload.ts';
 import type { EventRow } from '../log/delivery-store.ts';
 import type { Subscriber } from './subscription.ts';
 
-/** Wakes the senders of all processes as soon as there is something to send. */
+/** Wakes the senders of all processes when there is something to send. */
 export const deliveriesChannel = 'holdfast_deliveries';
 
 export async function announceDeliveries(transaction: Transaction): Promise<void> {
   await notify(transaction, deliveriesChannel);
 }
 
-/** An event that waits, held by the transaction that asked for it. */
+/** A waiting event, locked by the transaction that read it. */
 export interface WaitingEvent {
   id: string;
   organizationId: string;
   type: string;
   payload: EventPayload;
-  /** How many webhooks of its organization are enabled. */
+  /** The number of enabled webhooks of its organization. */
   webhooks: number;
 }
 
@@ -52,8 +52,8 @@ const columns = 'e.id, e.type, e.payload';
 const isWaiting = 'e.dispatched_at is null and (e.set_aside_until is null or e.set_aside_until <= $1)';
 
 /**
- * Visits each organization that has events waiting by skipping through the index, and takes the oldest few of each: a long
- * backlog of one costs the others nothing. Other processes skip what this one holds.
+ * Skips through the index to each organization with waiting events and takes the oldest few of each, so a long backlog
+ * of one does not slow down others. Other processes skip the rows that this one has locked.
  */
 const waitingStatement = `
   with recursive waiting (organization_id) as (
@@ -82,7 +82,7 @@ const insertStatement = `
     from json_to_recordset($1::json) as d (id text, "organizationId" text, "webhookId" text, "eventId" text, "eventType" text, now timestamptz)
   on conflict do nothing`;
 
-/** Asked every second by every process: to plan the statement that follows takes the database longer than this. */
+/** Every process asks this every second: planning the next statement costs the database more. */
 async function isAnyWaiting(client: Transaction['client'], after: string): Promise<boolean> {
   const { rowCount } = await client.query(
     'select 1 from outbox_events where dispatched_at is null and organization_id > $1 limit 1',
@@ -91,9 +91,12 @@ async function isAnyWaiting(client: Transaction['client'], after: string): Promi
   return rowCount !== 0;
 }
 
-/** All SQL on the way from an event to its deliveries. Works across organizations. */
+/** All SQL between an event and its deliveries. Works across organizations. */
 export const dispatchStore = {
-  /** By organization, those behind `after` only, oldest first. One whose events are all set aside or held is there without any. */
+  /**
+   * Waiting events by organization, only organizations after `after`, oldest first. An organization whose events are
+   * all set aside or locked appears without events.
+   */
   async waiting({ client }: Transaction, now: Date, after: string, limits: PieceLimits): Promise<WaitingRow[]> {
     if (!(await isAnyWaiting(client, after))) return [];
     const { organizations, eventsPerOrganization, pairsPerOrganization, events } = limits;
@@ -141,7 +144,7 @@ export const dispatchStore = {
     await client.query('update outbox_events set set_aside_until = $2 where id = $1', [eventId, until]);
   },
 
-  /** The event that tells of the end of the organization, if it has not been dispatched. */
+  /** The event about the end of the organization, if it has not been dispatched. */
   async finalEvent({ orm }: Transaction, organizationId: string): Promise<EventRow | undefined> {
     const [event] = await orm
       .select()

@@ -8,7 +8,7 @@ import type { Logger } from '../../../platform/log.ts';
 import { dispatchStore, type EnabledWebhook, type PieceLimits, type WaitingEvent } from './dispatch-store.ts';
 import { wants } from './subscription.ts';
 
-/** What one transaction turns into deliveries. An event with more webhooks than that is still one piece. */
+/** The size of one transaction. An event with more webhooks than this is still dispatched as one piece. */
 const pieceLimits: PieceLimits = {
   events: 500,
   organizations: 50,
@@ -17,11 +17,11 @@ const pieceLimits: PieceLimits = {
 };
 const pairsPerPieceMax = 5000;
 const webhooksPerPage = 500;
-/** Events that come one by one are gathered for a moment. */
+/** Collects events that come one by one for a moment. */
 const gatherMs = 15;
 const pollMs = 1000;
 const troubleMs = 1000;
-/** An event that cannot be dispatched is tried again after so long. */
+/** An event that cannot be dispatched is retried after this time. */
 const setAsideMs = 5 * minuteMs;
 
 export interface DispatcherOptions {
@@ -36,13 +36,16 @@ export interface DispatcherOptions {
 type Event = Omit<WaitingEvent, 'webhooks'>;
 
 interface Progress {
-  /** The last organization that got its share; undefined when none waits behind it. */
+  /** The last organization that got its share; undefined when none waits after it. */
   through: string | undefined;
   /** Whether one of them has more waiting than its share. */
   hasMore: boolean;
 }
 
-/** Turns events into deliveries: one per event and webhook that wants it, in the transaction that marks the event as dispatched. */
+/**
+ * Turns events into deliveries: one per event and subscribed webhook, in the transaction that marks the event as
+ * dispatched.
+ */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #wake = new Wake();
@@ -67,7 +70,7 @@ export class Dispatcher {
     await this.#running;
   }
 
-  /** Gives every organization that has events waiting its share, once. Tells whether one of them has more. */
+  /** Gives every organization with waiting events its share, once. Returns whether one of them has more. */
   async dispatchRound(): Promise<boolean> {
     let isMoreLeft = false;
     for (let after: string | undefined = ''; after !== undefined && !this.#stopped; ) {
@@ -113,7 +116,7 @@ export class Dispatcher {
     }
   }
 
-  /** Whatever is wrong with an event stops that event alone. */
+  /** Dispatches one event, so that a faulty event stops only itself. */
   async #dispatchAlone(eventId: string, organizationId: string): Promise<void> {
     const { database, clock, log } = this.#options;
     const now = clock.now();
@@ -169,7 +172,7 @@ export class Dispatcher {
   }
 }
 
-/** As many of the events as their webhooks allow, at least one. */
+/** As many events as fit the limit with their webhooks, at least one. */
 function withinPairs(events: readonly WaitingEvent[]): WaitingEvent[] {
   let pairs = 0;
   return events.filter(({ webhooks }, index) => {
@@ -178,7 +181,7 @@ function withinPairs(events: readonly WaitingEvent[]): WaitingEvent[] {
   });
 }
 
-/** Whether there may be more than was asked for, in all or of one organization. */
+/** Whether there may be more than was read, in total or of one organization. */
 function hasMore(waiting: readonly WaitingEvent[]): boolean {
   const { events, eventsPerOrganization, pairsPerOrganization } = pieceLimits;
   if (waiting.length >= events) return true;

@@ -2,23 +2,25 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
 import type { RenderedRequest } from '../requests/render-request.ts';
 
-/** How much of an answer is kept. */
+/** This much of an answer is kept. */
 const keptBytesMax = 16 * 1024;
-/** How much of an answer is read so that its connection can be used again; beyond it the connection is dropped. */
+/** This much of an answer is read so that its connection can be reused; a connection with more is closed. */
 const readBytesMax = 256 * 1024;
-/** In how many pieces: each of them takes time, also one of a single byte. */
+/** The number of pieces is limited too: each takes time, even a single byte. */
 const piecesMax = 1000;
-/** Answers that only announce another one. Endpoints send one or two, or none. */
+/** Interim (1xx) answers. Endpoints send one or two, or none. */
 const interimMax = 16;
 
-/** What came back, up to where the exchange ended. */
+/** What was received until the exchange ended. */
 export interface Answer {
   statusCode: number | null;
   retryAfter: string | undefined;
   chunks: Buffer[];
 }
 
-/** Sends one request. Settles when the answer is complete or enough of it is read, or at once when the signal says so. */
+/**
+ * Sends one request. Settles when the answer is complete or enough of it is read, or at once when the signal aborts.
+ */
 export function exchange(agent: Agent, request: RenderedRequest, signal: AbortSignal, answer: Answer): Promise<void> {
   const { origin, pathname, search } = new URL(request.url);
   const { headers, body } = request;
@@ -29,7 +31,7 @@ export function exchange(agent: Agent, request: RenderedRequest, signal: AbortSi
   });
 }
 
-/** Counts what comes on the spot, so that an answer without end takes no time of others. */
+/** Only counts what arrives, so that an endless answer takes no time from others. */
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #answer: Answer;
   readonly #resolve: () => void;
@@ -53,7 +55,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The connection was there too late.
+    // The connection was ready too late.
     if (this.#isOver) controller.abort(new Error('nobody waits for the answer'));
   }
 

@@ -14,8 +14,8 @@ import { wants } from './subscription.ts';
 const purpose = 'webhook final event';
 
 /**
- * The last event of an organization that is purged: its webhooks and its log go in the same transaction, so what is
- * still to be sent is sealed into a job of its own, which holds everything that the request needs.
+ * The last event of an organization that is purged. Its webhooks and its log are removed in the same transaction, so
+ * the requests are sealed into a separate job, which contains everything that they need.
  */
 export const finalEventJob = defineJob({
   name: 'webhook-final-event',
@@ -33,7 +33,7 @@ interface FinalEvent {
   timeoutMs: number;
 }
 
-/** Hands an event that tells of the purge itself to the webhooks that are about to go. Runs in the purging transaction. */
+/** Passes the event about the purge to the webhooks that are about to be removed. Runs in the purging transaction. */
 export function sendFinalEvents({ keyring, clock, ids, queue }: Platform) {
   const secrets = new WebhookSecrets(keyring);
   return async (transaction: Transaction, organizationId: string): Promise<void> => {

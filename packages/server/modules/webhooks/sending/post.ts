@@ -15,7 +15,10 @@ export interface Outcome {
   timedOut: boolean;
 }
 
-/** Sends one request. The time covers everything from dialling to the last byte of the answer. Never throws for what the endpoint does. */
+/**
+ * Sends one request. The timeout covers everything from dialling to the last byte of the answer. Never throws because
+ * of the endpoint.
+ */
 export async function post(
   agent: Agent,
   rendered: RenderedRequest,
@@ -55,7 +58,7 @@ function refusalOf(statusCode: number): string | null {
   return `The endpoint answered ${statusCode}.`;
 }
 
-/** Text that the database can hold: a null character cannot be stored. */
+/** Text without null characters, which the database cannot store. */
 function asText(chunks: readonly Buffer[]): string {
   return Buffer.concat(chunks).toString('utf8').replaceAll('\u0000', '\uFFFD');
 }

@@ -1,9 +1,9 @@
 import { minuteMs } from '../../../platform/durations.ts';
 
-/** Attempts of a delivery in the standard format, and how long each waits after the end of the one before. */
+/** Attempts of a delivery in the standard format, and how long each waits after the end of the previous one. */
 export const attemptsMax = 5;
 const delaysMs = [0, minuteMs, 5 * minuteMs, 30 * minuteMs, 120 * minuteMs];
-/** An endpoint may ask for more patience, up to the longest delay there is. */
+/** An endpoint may ask for a longer delay, up to the longest of our own. */
 const retryAfterMaxMs = 120 * minuteMs;
 
 export interface RetryRules {
@@ -11,7 +11,7 @@ export interface RetryRules {
   retryEnabled: boolean;
 }
 
-/** How many attempts a delivery gets by itself. People may ask for more. */
+/** The number of automatic attempts of a delivery. People may ask for more. */
 export function automaticAttempts(rules: RetryRules): number {
   return rules.format === 'standard' && rules.retryEnabled ? attemptsMax : 1;
 }
@@ -23,7 +23,7 @@ export function nextAttempt(rules: RetryRules, attempt: number, endedAt: Date, r
   return new Date(endedAt.getTime() + delayMs);
 }
 
-/** `Retry-After` as seconds or as a date, in milliseconds from now; 0 when there is none that can be read. */
+/** `Retry-After` as seconds or as a date, in milliseconds from now; 0 when it is absent or unreadable. */
 export function parseRetryAfter(header: string | undefined, now: Date): number {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;

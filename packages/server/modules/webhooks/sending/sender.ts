@@ -16,12 +16,12 @@ import { nextAttempt, parseRetryAfter } from './retry-policy.ts';
 import { Slots } from './slots.ts';
 
 const pollMs = 1000;
-/** Claims are a statement over all busy webhooks, so freed slots are gathered for a moment. */
+/** A claim is one statement over all busy webhooks, so freed slots are collected for a moment. */
 const claimPauseMs = 20;
-/** Outcomes are gathered for a moment and written together. */
+/** Outcomes are collected for a moment and written together. */
 const finishPauseMs = 15;
 const finishBatchMax = 200;
-/** When the database does not take outcomes, no more is sent than can be remembered. */
+/** Limits the outcomes in memory: while the database does not accept them, no more is sent. */
 const unwrittenMax = 2000;
 const troubleMs = 500;
 const begunAtOnce = 8;
@@ -34,9 +34,12 @@ export interface SenderOptions {
   log: Logger;
   /** Resolves when a delivery of the organization may be rendered and signed. */
   turn: (organizationId: string) => Promise<void>;
-  /** How long attempts under way may finish on shutdown. */
+  /** Running attempts get this long to finish on shutdown. */
   graceMs: number;
-  /** Called with the attempts that were written: time stamps of webhooks, and endpoints that said they are gone. */
+  /**
+   * Called with the attempts that were written, to update the webhooks' timestamps and to disable endpoints that are
+   * gone.
+   */
   onWritten: (attempts: readonly SentAttempt[]) => Promise<void>;
 }
 
@@ -48,7 +51,7 @@ export interface SentAttempt {
   sent: boolean;
 }
 
-/** Claims due deliveries, sends them, writes how it went. Many processes do so at once; a lease keeps them apart. */
+/** Claims due deliveries, sends them, and saves the outcome. Many processes do this at once; leases keep them apart. */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #slots = new Slots();
@@ -56,7 +59,7 @@ export class Sender {
   readonly #finishWake = new Wake();
   /** Deliveries being sent. */
   readonly #held = new Map<string, Promise<void>>();
-  /** Claimed, and not sent before their turn: their leases are kept too. */
+  /** Claimed, and waiting for their turn to be sent: their leases are renewed too. */
   readonly #waiting = new Set<string>();
   #unwritten: { finished: FinishedAttempt; sent: SentAttempt }[] = [];
   readonly #stopping = new AbortController();
@@ -79,7 +82,7 @@ export class Sender {
     this.#wake.wake();
   }
 
-  /** Lets attempts under way finish for the grace, writes them, and hands the rest to others. */
+  /** Lets running attempts finish within the grace period, saves them, and releases the rest. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake.wake();
@@ -115,11 +118,11 @@ export class Sender {
     }
   }
 
-  /** What is not begun, because the sender stops, is handed to others. */
+  /** Releases what has not begun when the sender stops. */
   async #begin(claimed: readonly ClaimedDelivery[]): Promise<void> {
     try {
       for (const [index, delivery] of claimed.entries()) {
-        // Each is rendered and signed on the thread that answers calls.
+        // Rendering and signing run on the thread that answers calls.
         if (index % begunAtOnce === begunAtOnce - 1) await nextTurn();
         await this.#options.turn(delivery.organizationId);
         if (this.#stopping.signal.aborted) return;

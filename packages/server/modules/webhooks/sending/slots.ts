@@ -1,4 +1,4 @@
-/** Bounds of one process. A webhook begins in the middle, so that a burst does not open all its connections at once. */
+/** Limits of one process. A webhook starts in the middle, so that a burst does not open all its connections at once. */
 const perWebhookMax = 16;
 export const perWebhookInitial = 4;
 const perWebhookMin = 2;
@@ -11,8 +11,8 @@ interface Use {
 }
 
 /**
- * Who may send how much at once, so that an endpoint that hangs delays nobody else: a webhook has few slots of its
- * own, an organization a share of all. Endpoints that answer gain slots, those that run into their timeout lose them.
+ * Limits who may send how much at once, so that an endpoint that hangs delays nobody else. A webhook has a few slots,
+ * and an organization a share of all. Endpoints that answer gain slots; those that time out lose them.
  */
 export class Slots {
   readonly #webhooks = new Map<string, Use>();
@@ -40,14 +40,14 @@ export class Slots {
     use.limit = outcome.timedOut
       ? Math.max(perWebhookMin, Math.floor(use.limit / 2))
       : Math.min(perWebhookMax, use.limit + 1);
-    // Only a bad standing is remembered while nothing is sent, so the map does not grow with the number of webhooks.
+    // Only a reduced limit is remembered while nothing is sent, so the map does not grow with the number of webhooks.
     if (use.inFlight === 0 && use.limit >= perWebhookInitial) this.#webhooks.delete(webhookId);
     const left = (this.#organizations.get(organizationId) ?? 1) - 1;
     if (left === 0) this.#organizations.delete(organizationId);
     else this.#organizations.set(organizationId, left);
   }
 
-  /** What is left for webhooks and organizations that do not have everything left. */
+  /** The room of webhooks and organizations that have less than the full room. */
   room(): { webhooks: Map<string, number>; organizations: Map<string, number> } {
     const webhooks = new Map([...this.#webhooks].map(([id, use]) => [id, Math.max(0, use.limit - use.inFlight)]));
     const organizations = new Map(

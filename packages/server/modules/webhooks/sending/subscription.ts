@@ -8,7 +8,7 @@ export interface Subscriber {
   filters: WebhookFilters;
 }
 
-/** Whether an event goes to a webhook: its format knows it, a subscription covers it, the filters let it through. */
+/** Whether a webhook gets an event: its format has it, a subscription covers it, and the filters match. */
 export function wants(subscriber: Subscriber, type: string, payload: EventPayload): boolean {
   if (!(allowedEvents(subscriber.format) as readonly string[]).includes(type)) return false;
   if (subscriber.format === 'simple' && !payload.simple) return false;
@@ -16,7 +16,7 @@ export function wants(subscriber: Subscriber, type: string, payload: EventPayloa
   return passes(subscriber.filters, payload.filter ?? {});
 }
 
-/** A list that is absent or empty filters nothing. An event without a project or trigger fails a list that asks for one. */
+/** An absent or empty list filters nothing. An event without a project or trigger fails a list that asks for one. */
 function passes(filters: WebhookFilters, event: NonNullable<EventPayload['filter']>): boolean {
   const { projects = [], trigger: triggers = [], excludeTrigger = [] } = filters;
   const { projectId, sourceProjectId, trigger } = event;
