@@ -10,17 +10,17 @@ import { Troubles } from './troubles.ts';
 
 export { massDeletionOf, missingBaseOf, Troubles } from './troubles.ts';
 
-/** What begins within this time after the first is told in the same mail. */
+/** Troubles that begin within this time after the first go into the same mail. */
 const gatherMs = 20 * secondMs;
-/** After a mail the next one of an organization waits and gathers. */
+/** After a mail the next one of an organization waits this long and collects. */
 const pauseMs = 5 * minuteMs;
-/** To addresses that belong to no member: nobody has proven that they want mail in our name. */
+/** For addresses that belong to no member: nobody has proven that they want our mails. */
 const outsideMailsPerDay = 100;
 const organizationsPerRun = 100;
 const troublesPerMail = 500;
 const keptDays = 90;
 
-/** Tells people of troubles: once when one begins, once when it is over. */
+/** Mails people about troubles: once when one begins, once when it is over. */
 export function createNotificationsModule(platform: Platform): Module & { troubles: Troubles } {
   const troubles = new Troubles(platform);
   platform.outbox.listen((transaction, events) => troubles.hear(transaction, events));
@@ -47,11 +47,11 @@ async function tellTroubles(platform: Platform, signal: AbortSignal): Promise<vo
       log.warn({ err: error, organizationId }, 'an organization could not be told of its troubles; tried again later');
     });
   }
-  // The run has not succeeded, so that the health of the service tells of it.
+  // The run counts as failed, so that the health report shows it.
   if (failures.length > 0) throw failures[0];
 }
 
-/** The mail is put into the outbox in the transaction that marks its news as told; the mail server is met later. */
+/** Puts the mail into the outbox in the transaction that marks its news as sent; the mail server is contacted later. */
 async function tellOrganization(platform: Platform, organizationId: string): Promise<void> {
   const { database, clock, ids, baseUrl } = platform;
   const mails = new MailOutbox(platform);
@@ -74,7 +74,7 @@ async function tellOrganization(platform: Platform, organizationId: string): Pro
     const chosen = { begun: wanted(news.begun), ended: wanted(news.ended) };
     const [noted] = [...chosen.begun, ...chosen.ended];
     if (recipients && noted) {
-      // Who belongs to several organizations is led into this one.
+      // The link opens this organization, because a person may belong to several.
       const home = `${baseUrl()}/o/${recipients.slug}`;
       for (const email of await listenersOf(transaction, organizationId, recipients, { noted, now })) {
         const mail = troubleMail(email, recipients.organizationName, chosen, home);
@@ -87,7 +87,7 @@ async function tellOrganization(platform: Platform, organizationId: string): Pro
   });
 }
 
-/** Where addresses of no member have had their mails of the day, owners and admins are told in their place. */
+/** When outside addresses have had their mails of the day, owners and admins get them instead. */
 async function listenersOf(
   transaction: Transaction,
   organizationId: string,

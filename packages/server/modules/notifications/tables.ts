@@ -2,10 +2,10 @@ import { instant, organizationId, tenantPolicies } from '../../platform/database
 import { index, jsonb, pgTable, sql, text, uniqueIndex } from '../../platform/database/orm.ts';
 import { organizations } from '../organizations/tables.ts';
 
-/** What people are told of by mail, by the names of the settings. */
+/** Kinds of troubles that are mailed, by the names of the settings. */
 export type TroubleKind = 'backup.failed' | 'schedule.failed' | 'backup.anomaly' | 'pitr.stopped' | 'storage.error';
 
-/** What a mail says of a trouble, in sentences. */
+/** The sentences of a mail about a trouble. */
 export interface TroubleWords {
   /** `The nightly backup of Shop failed` */
   title: string;
@@ -15,20 +15,20 @@ export interface TroubleWords {
   advice: string;
   /** The page that shows it, below the address of the service. */
   page: string;
-  /** Minutes count: it waits for no other mail. */
+  /** Sent at once, without collecting. */
   isUrgent?: boolean;
-  /** Mails to addresses of no member that were sent when it was told, noted at one of those that were told together. */
+  /** How many mails to outside addresses this trouble caused; saved at one of the troubles of a common mail. */
   mailsOutside?: number;
 }
 
-/** Something that goes wrong, from when it began until it is over. */
+/** Something that is wrong, from its beginning until it is over. */
 export const troubles = pgTable(
   'troubles',
   {
     id: text('id').primaryKey(),
     organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
     kind: text('kind').$type<TroubleKind>().notNull(),
-    /** What it is about: a schedule, a project, a destination. */
+    /** The schedule, project or destination that it is about. */
     subjectId: text('subject_id').notNull(),
     words: jsonb('words').$type<TroubleWords>().notNull(),
     beganAt: instant('began_at').notNull(),

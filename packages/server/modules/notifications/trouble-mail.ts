@@ -1,7 +1,7 @@
 import type { Mail } from '../../platform/mail.ts';
 import type { Trouble } from './trouble-store.ts';
 
-/** A digest names so many one by one. */
+/** A digest lists this many one by one. */
 const namedMax = 20;
 
 export interface News {
@@ -9,7 +9,10 @@ export interface News {
   ended: readonly Trouble[];
 }
 
-/** One mail for everything there is to tell: a single trouble in full, many as a list. Its links begin at the organization's home. */
+/**
+ * One mail for everything that is due: a single trouble in full, several as a list. Its links start at the
+ * organization's home.
+ */
 export function troubleMail(to: string, organizationName: string, news: News, home: string): Mail {
   const all = [...news.begun, ...news.ended];
   const [only] = all;

@@ -21,7 +21,7 @@ interface Row {
 
 /** All SQL on troubles. */
 export const troubleStore = {
-  /** One that is open already stays as it began: it is told once. */
+  /** A trouble that is already open stays unchanged, so it is mailed once. */
   async begin(
     { client }: Transaction,
     organizationId: string,
@@ -50,9 +50,9 @@ export const troubleStore = {
   },
 
   /**
-   * Organizations with something untold that is old enough to be told together with what came right after it, the one that
-   * waits longest first. One that was told of something after `pausedSince` waits, unless minutes count, and takes no place of others;
-   * so does one that is deleted, until it is recovered.
+   * Organizations with an unmailed trouble that has been collected long enough, the longest waiting first. An
+   * organization with a mail after `pausedSince` waits unless something is urgent; so does a deleted one, until it is
+   * recovered. Neither delays others.
    */
   async organizationsToTell(
     { client }: Transaction,
@@ -83,7 +83,7 @@ export const troubleStore = {
     return rows[0]?.told ?? null;
   },
 
-  /** Whether something waits to be told for which minutes count. */
+  /** Whether an urgent trouble waits to be mailed. */
   async hasUrgent({ client }: Transaction, organizationId: string): Promise<boolean> {
     const { rowCount } = await client.query(
       `select 1 from troubles
@@ -109,7 +109,7 @@ export const troubleStore = {
     }));
   },
 
-  /** Those whose beginning was never told and that are over need not be told at all. */
+  /** Finds those whose beginning was mailed. The others need no mail when they are over. */
   async wasBeginTold({ client }: Transaction, ids: readonly string[]): Promise<Set<string>> {
     const { rows } = await client.query<{ id: string }>(
       'select id from troubles where id = any($1) and begin_told_at is not null',
@@ -127,7 +127,7 @@ export const troubleStore = {
     );
   },
 
-  /** How many mails to addresses of no member have told of troubles since then, or a few more. */
+  /** How many mails to outside addresses have been sent about troubles since then, or a few more. */
   async mailsOutside({ client }: Transaction, organizationId: string, since: Date): Promise<number> {
     const { rows } = await client.query<{ mails: string }>(
       `select coalesce(sum((words->>'mailsOutside')::int), 0) as mails from troubles
@@ -145,7 +145,7 @@ export const troubleStore = {
     );
   },
 
-  /** Over before anybody was told: nothing to say. */
+  /** Over before anybody was mailed, so there is nothing to say. */
   async forget({ client }: Transaction, ids: readonly string[]): Promise<void> {
     await client.query('delete from troubles where id = any($1) and ended_at is not null and begin_told_at is null', [
       [...ids],

@@ -5,7 +5,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { TroubleKind, TroubleWords } from './tables.ts';
 import { troubleStore } from './trouble-store.ts';
 
-/** Where modules say that something goes wrong, and that it is over. Every call is part of their transaction. */
+/** Modules call this to say that something is wrong, or over. Every call is part of their transaction. */
 export class Troubles {
   readonly #platform: Pick<Platform, 'ids' | 'clock'>;
 
@@ -34,7 +34,7 @@ export class Troubles {
     await troubleStore.end(transaction, organizationId, kinds, subjectId, this.#platform.clock.now());
   }
 
-  /** An admin has had a look. A mass deletion is over with the next backup. */
+  /** Called when an admin has looked. A mass deletion ends only with the next backup. */
   async endAnomalies(transaction: Transaction, organizationId: string, projectId: string): Promise<void> {
     for (const reason of anomalyReasons)
       await this.end(transaction, organizationId, ['backup.anomaly'], anomalyOf(projectId, reason));
@@ -49,7 +49,7 @@ export class Troubles {
       await this.end(transaction, organizationId, ['pitr.stopped'], subject);
   }
 
-  /** Most troubles are events that webhooks tell as well. */
+  /** Most troubles are events that webhooks get as well. */
   async hear(transaction: Transaction, events: readonly OutboxEvent[]): Promise<void> {
     for (const event of events) await this.#hear(transaction, event);
   }
@@ -104,22 +104,22 @@ export class Troubles {
   }
 }
 
-/** Each kind is told by itself: a collection that shrank last week must not hide that the newest backup is damaged. */
+/** Each kind is separate: a collection that shrank last week must not hide that the newest backup is damaged. */
 function anomalyOf(projectId: string, reason: string | undefined): string {
   return `${projectId}/${reason}`;
 }
 
-/** A mass deletion is over with the next backup; other anomalies of a project when an admin has had a look. */
+/** A mass deletion is over with the next backup; other anomalies of a project are over when an admin has looked. */
 export function massDeletionOf(projectId: string): string {
   return `${projectId}/mass-deletion`;
 }
 
-/** A base that cannot be made is over when there is one, not when the next change is captured. */
+/** A missing base is over when there is one, not when the next change is captured. */
 export function missingBaseOf(projectId: string): string {
   return `${projectId}/base`;
 }
 
-/** The parts of the events' data that the sentences speak of. */
+/** The parts of the events' data that the sentences use. */
 interface EventData {
   project?: { id: string; name: string };
   backup?: { id: string; error?: { message: string; details?: Record<string, unknown> } };

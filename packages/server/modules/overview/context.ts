@@ -6,7 +6,7 @@ type PitrSummary = DataOf<Operations['getOverview']>['projects'][number]['pitr']
 
 export interface OverviewContext {
   platform: Platform;
-  /** What can be reached between backups, of the projects that have it on. */
+  /** What can be restored between backups, for the projects that have point-in-time recovery on. */
   pitrOf(
     transaction: Transaction,
     organizationId: string,

@@ -7,13 +7,13 @@ import { hasRight, type OrganizationRight } from '../../platform/rights.ts';
 import type { OverviewContext } from './context.ts';
 
 const heartbeatMs = 10 * secondMs;
-/** Who follows comes back after this, and is asked anew who they are. */
+/** The stream ends after this time. The follower reconnects and is authenticated again. */
 const lifeMs = 5 * minuteMs;
-/** What nobody has read by then is not kept: the stream ends, and who comes back looks at everything again. */
+/** The stream ends when this much is unread: the follower reconnects and reads everything again. */
 const unreadBytesMax = 256 * 1024;
 const gatherMs = 200;
 
-/** Of what changed hears who may read it. */
+/** Who may read a kind of thing gets its changes. */
 const readers: Readonly<Record<string, { access: OrganizationRight } | undefined>> = {
   organization: operations.getOrganization,
   member: operations.listMembers,
@@ -30,7 +30,7 @@ const readers: Readonly<Record<string, { access: OrganizationRight } | undefined
   webhook: operations.getWebhook,
   delivery: operations.listDeliveries,
 };
-/** After these the caller may be somebody else, or nobody any more. */
+/** After changes of these kinds the caller may have other rights, or none. */
 const accessKinds = new Set(['organization', 'member', 'service_account']);
 
 interface Follower {
@@ -39,8 +39,8 @@ interface Follower {
 }
 
 /**
- * One server-sent event for each thing that changed; what changes many times within a moment is told once. The stream ends
- * when who may see what has changed, soon after the session has, and after a while in any case.
+ * One server-sent event per changed thing; several changes within a moment are one event. The stream ends when the
+ * rights of its reader have changed, soon after the session has ended, and after a while in any case.
  */
 export async function followChanges(
   { platform: { changes, clock }, isSessionOpen }: OverviewContext,
@@ -77,7 +77,7 @@ export async function followChanges(
   signal.addEventListener('abort', end);
   stream.on('close', end);
   stream.write(': following\n\n');
-  // The first change may come before the answer that says how to stop.
+  // The first change may arrive before `follow` has returned how to stop.
   const hear = (change: Change) => {
     if (stream.writableEnded) return;
     const isSeen = mayHear(change, follower);
@@ -88,7 +88,7 @@ export async function followChanges(
     if (!isSeen) return;
     const key = `${change.kind} ${change.id}`;
     const before = waiting.get(key);
-    // Made and changed in one moment is made; deleted is deleted.
+    // Created and updated within a moment is created; deleted is deleted.
     waiting.set(key, before?.change === 'created' && change.change === 'updated' ? before : change);
     timer ??= setTimeout(send, gatherMs);
   };

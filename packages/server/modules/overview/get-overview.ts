@@ -34,7 +34,7 @@ const notCaptured: OverviewProject['pitr'] = {
   gaps: [],
 };
 
-/** How everything is, in one snapshot. */
+/** The state of everything, in one snapshot. */
 export async function getOverview(context: OverviewContext, organizationId: string): Promise<Overview> {
   const { database, clock } = context.platform;
   const now = clock.now();
@@ -89,7 +89,7 @@ interface Found {
   anomalies: ReadonlyMap<string, OverviewProject['anomalies']>;
   destinations: readonly DestinationRow[];
   defaultStorageId: string | null;
-  /** By schedule, of those that run. */
+  /** Of the enabled schedules, by schedule. */
   rhythms: ReadonlyMap<string, Rhythm>;
 }
 
@@ -100,7 +100,7 @@ async function findFacts(
   projects: readonly ProjectRow[],
 ): Promise<Omit<Found, 'rhythms'>> {
   const ids = projects.map(({ id }) => id);
-  // Somebody who let retention go on has had a look at everything before.
+  // Somebody who released retention has looked at everything before.
   const frozen = projects.filter(({ retentionFrozen }) => retentionFrozen !== null).map(({ id }) => id);
   const suspicious = await suspiciousBackups(transaction, organizationId, frozen);
   const drills = await drillStore.newestOfProjects(transaction, organizationId);
@@ -192,7 +192,7 @@ function presentProject(
   };
 }
 
-/** Thousands of schedules are a second of computing: others are answered in between. */
+/** Thousands of schedules take a second to compute, so other calls are answered in between. */
 async function rhythmsOf(
   { platform: { cpuTurns } }: OverviewContext,
   organizationId: string,
@@ -223,7 +223,7 @@ function rhythmOf(schedule: ScheduleSummary, now: Date): Rhythm {
   return {
     intervalMs: next.getTime() - (previous ?? promisedSince).getTime(),
     missedAfterMinutes,
-    // What would have been due before it was promised is not missing.
+    // A due time from before the schedule was enabled is not missed.
     lastDue: lastDue && lastDue >= promisedSince ? lastDue : null,
     dueBefore: dueBefore ?? null,
   };

@@ -6,11 +6,11 @@ import { overviewHandlers } from './routes.ts';
 import { usageTask } from './usage.ts';
 
 export interface OverviewModule extends Module {
-  /** What monitoring is told. */
+  /** Metrics for monitoring. */
   measure(): Promise<MetricFamily[]>;
 }
 
-/** For people who look: how everything is, and what changes. Reads what the other modules know and decides nothing. */
+/** For people: the state of everything, and what changes. Reads what the other modules know and decides nothing. */
 export function createOverviewModule(context: OverviewContext): OverviewModule {
   return {
     handlers: overviewHandlers(context),

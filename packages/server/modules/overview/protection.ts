@@ -5,7 +5,7 @@ export type Protection = DataOf<Operations['getOverview']>['projects'][number]['
 type Reason = Protection['reasons'][number];
 type Code = Reason['code'];
 
-/** What the verdict on a project rests on. */
+/** The facts behind the verdict on a project. */
 export interface ProjectFacts {
   readonly connection: 'connected' | 'unauthorized' | 'error';
   readonly scheduleCount: number;
@@ -13,9 +13,9 @@ export interface ProjectFacts {
   readonly rhythm: Rhythm | null;
   /** The newest good backup. */
   readonly newest: { readonly startedAt: Date; readonly asOf: Date } | null;
-  /** There are backups, and the key of each was withdrawn. */
+  /** There are backups, and the key of each one was withdrawn. */
   readonly isSealed: boolean;
-  /** A backup that is newer than the newest good one was found damaged. */
+  /** A backup that is newer than the newest good one is damaged. */
   readonly isDamaged: boolean;
   /** How many of the newest backups failed in a row. */
   readonly failuresInRow: number;
@@ -29,7 +29,7 @@ export interface ProjectFacts {
 export interface Rhythm {
   readonly intervalMs: number;
   readonly missedAfterMinutes: number;
-  /** The newest due time by which a run has to have begun, and the one before it; null where there was none yet. */
+  /** The newest due time by which a run must have begun, and the previous one; null where there was none yet. */
   readonly lastDue: Date | null;
   readonly dueBefore: Date | null;
 }
@@ -51,7 +51,7 @@ const states: Record<Code, 'unprotected' | 'at_risk' | 'manual'> = {
   no_schedule: 'manual',
 };
 
-/** The worst first: whoever reads only one sentence reads that one. */
+/** The worst first, for readers who read only one sentence. */
 const worstFirst = Object.keys(states) as Code[];
 
 const messages: Record<Code, string> = {
@@ -71,11 +71,11 @@ const messages: Record<Code, string> = {
   no_schedule: 'It has no schedule, so it is backed up by hand only.',
 };
 
-/** Whether a project is protected, and everything that speaks against it. */
+/** Whether a project is protected, and everything that is wrong. */
 export function judge(facts: ProjectFacts, now: Date): Protection {
   const codes = new Set(reasonsOf(facts, now));
   const reasons = worstFirst.filter((code) => codes.has(code)).map((code) => ({ code, message: messages[code] }));
-  // Without a schedule nothing was promised, so that nothing can be broken.
+  // Without a schedule nothing is expected, so nothing can be late.
   if (facts.rhythm === null) return { state: 'manual', reasons };
   return { state: reasons[0] ? (states[reasons[0].code] as Protection['state']) : 'protected', reasons };
 }
@@ -95,8 +95,8 @@ function* reasonsOf(facts: ProjectFacts, now: Date): Generator<Code> {
 }
 
 /**
- * Measured against the schedule's own due times: on a Sunday, Friday's backup of a schedule for working days is in time.
- * A backup that was begun at or after the last due time has kept the promise; one made by hand shortly before keeps it for an interval.
+ * Measured against the schedule's due times: on a Sunday, Friday's backup of a schedule for working days is in time. A
+ * backup begun at or after the last due time is in time; a manual one from shortly before counts for an interval.
  */
 function* latenessOf(newest: NonNullable<ProjectFacts['newest']>, rhythm: Rhythm, now: Date): Generator<Code> {
   const { lastDue, dueBefore, missedAfterMinutes } = rhythm;

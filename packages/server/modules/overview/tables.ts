@@ -7,7 +7,10 @@ export interface StoredInDestination {
   storedBytes: number;
 }
 
-/** What an organization had stored at the end of a day, and what it read in it. Days in UTC; backups that are gone do not change it. */
+/**
+ * What an organization had stored at the end of a day, and what it read that day. Days are UTC; removing backups does
+ * not change them.
+ */
 export const usageDays = pgTable(
   'usage_days',
   {
@@ -15,7 +18,7 @@ export const usageDays = pgTable(
     day: date('day').notNull(),
     storedBytes: bigint('stored_bytes', { mode: 'number' }).notNull(),
     readsUsed: bigint('reads_used', { mode: 'number' }).notNull(),
-    /** Of what is stored: where it lies, the greatest first. Empty for days that were measured as a whole. */
+    /** The stored bytes per destination, largest first. Empty for days that were measured only in total. */
     storedByDestination: jsonb('stored_by_destination').$type<StoredInDestination[]>().notNull().default([]),
   },
   (table) => [...tenantPolicies(table.organizationId), primaryKey({ columns: [table.organizationId, table.day] })],

@@ -6,7 +6,7 @@ export type UsageDay = typeof usageDays.$inferSelect;
 
 /** All SQL on the usage of days. */
 export const usageStore = {
-  /** Reads only grow: what a backup read stays read when the backup is gone. */
+  /** Reads only grow: what a backup read still counts when the backup is removed. */
   async record({ orm }: Transaction, row: UsageDay): Promise<void> {
     await orm
       .insert(usageDays)

@@ -15,7 +15,7 @@ const destinationsMax = 10;
 
 const dayOf = (instant: Date) => instant.toISOString().slice(0, 10);
 
-/** What an organization has stored now, and what the backups of this day have read. */
+/** What an organization has stored now, and what this day's backups have read. */
 async function measureDay(transaction: Transaction, organizationId: string, now: Date): Promise<UsageDay> {
   const day = dayOf(now);
   const { storageUsed } = await organizationTotals(transaction, organizationId);
@@ -24,7 +24,7 @@ async function measureDay(transaction: Transaction, organizationId: string, now:
   return { organizationId, day, storedBytes: storageUsed, storedByDestination, readsUsed };
 }
 
-/** Several records of one place hold the same objects: the one that knows most of them speaks for the place. */
+/** Several records of one place see the same objects: the record with the most bytes counts for the place. */
 async function measureDestinations(transaction: Transaction, organizationId: string): Promise<StoredInDestination[]> {
   const destinations = await storageStore.all(transaction, organizationId);
   const ids = destinations.map(({ id }) => id);
@@ -38,7 +38,7 @@ async function measureDestinations(transaction: Transaction, organizationId: str
   return [...places.values()].flatMap(([known]) => known ?? []).slice(0, destinationsMax);
 }
 
-/** The newest last. A day on which nobody measured is left out, not guessed. */
+/** The newest last. A day without a measurement is left out, not guessed. */
 export async function usageOf(transaction: Transaction, organizationId: string, now: Date): Promise<UsageDay[]> {
   const first = dayOf(later(now, -(shownDays - 1) * dayMs));
   const today = await measureDay(transaction, organizationId, now);
@@ -46,12 +46,12 @@ export async function usageOf(transaction: Transaction, organizationId: string, 
   return [...days.filter(({ day }) => day < today.day), today];
 }
 
-/** Who read most in these days, of what is still there to tell. */
+/** Who read most in these days, as far as records still exist. */
 export function readersOfDays(transaction: Transaction, organizationId: string, now: Date) {
   return readsByProject(transaction, organizationId, new Date(dayOf(later(now, -(shownDays - 1) * dayMs))));
 }
 
-/** Writes down every hour what each organization uses, because backups that are gone tell nothing any more. */
+/** Saves every hour what each organization uses, because removed backups can no longer be counted. */
 export function usageTask({ platform }: OverviewContext): PeriodicTask {
   const { database, clock } = platform;
   return {

@@ -8,7 +8,7 @@ import { presentProjectSummary } from './present-project.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';
 import { projectsRoom } from './projects-room.ts';
 
-/** Where backups of a database belong. One whose project was lost gets a project that waits for its connection. */
+/** The project of a database for which backups were found. A lost project is made again, without a connection. */
 export async function adoptProject(
   context: ProjectsContext,
   transaction: Transaction,
@@ -20,7 +20,7 @@ export async function adoptProject(
   const find = () => projectStore.ofDatabase(transaction, organizationId, sourceProjectId, databaseId);
   const known = await find();
   if (known) return known;
-  // Two rescans may come upon backups of it at once: the second one finds what the first has made.
+  // Two rescans may find backups of it at once: the second one uses the project of the first.
   await lockOrganization(transaction, organizationId);
   const made = await find();
   if (made) return made;

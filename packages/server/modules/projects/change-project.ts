@@ -34,7 +34,7 @@ export async function changeProject(
   });
 }
 
-/** Schedules move along disabled; what was due before is taken first, and is not forgotten. */
+/** Schedules move along disabled. Their due times are taken first, so that none is lost. */
 async function moveProject(
   context: ProjectsContext,
   caller: VersionedCaller,
@@ -48,7 +48,7 @@ async function moveProject(
   }
 }
 
-/** Needs admin or owner on both sides; seen and carried out in one transaction that spans them. */
+/** Needs admin or owner in both organizations; checked and carried out in one transaction that spans them. */
 async function moveUnlessDue(
   context: ProjectsContext,
   caller: VersionedCaller,
@@ -90,7 +90,10 @@ async function moveUnlessDue(
 
 const consentStays = 'The project was moved, and a consent does not move with it.';
 
-/** Read under the locks of both organizations, taken in the order of their ids: a demotion either came before or waits. */
+/**
+ * Read under the locks of both organizations, taken in the order of their ids, so a demotion either came before or
+ * waits.
+ */
 async function requireAdminInBoth(
   context: ProjectsContext,
   transaction: Transaction,
@@ -107,7 +110,7 @@ async function requireAdminInBoth(
   requireAdmin(there);
 }
 
-/** What was captured goes along, its backups when that is wanted. Says how many of those went. */
+/** Also removes captured changes, and the backups if wanted. Returns how many backups were deleted. */
 export async function deleteProject(
   context: ProjectsContext,
   caller: VersionedCaller,

@@ -7,14 +7,14 @@ import type { SourceOpener } from './connection/open-source.ts';
 import type { ProjectStatistics, ProjectView } from './present-project.ts';
 import type { ProjectRow } from './project-store.ts';
 
-/** What later modules tell this one about a project, put in by the composition. */
+/** What later modules know about a project; set by the composition. */
 export interface ProjectDependents {
   statistics(
     transaction: Transaction,
     organizationId: string,
     projectIds: readonly string[],
   ): Promise<Map<string, ProjectStatistics>>;
-  /** Point-in-time recovery of those that have it. */
+  /** The state of point-in-time recovery, for the projects that have it. */
   pitr(
     transaction: Transaction,
     organizationId: string,
@@ -30,17 +30,17 @@ export interface ProjectDependents {
   ): Promise<{ type: string; id: string }[]>;
   /** Average size of a document in the newest backup. */
   bytesPerDocument(transaction: Transaction, organizationId: string, projectId: string): Promise<number | undefined>;
-  /** Deletes the project's backups as jobs, when its owner wants that. Throws when one may not go. */
+  /** Enqueues the deletion of the project's backups, if wanted. Throws when one may not be deleted. */
   deleteBackups(transaction: Transaction, caller: Caller, project: ProjectRow): Promise<number>;
-  /** Its connection works again: what stood still because of it may go on. */
+  /** The connection works again: continues what was paused because of it. */
   reconnected(transaction: Transaction, project: ProjectRow): Promise<void>;
-  /** What acts for the project by itself ends with it. */
+  /** Ends everything automatic of the project. */
   removed(transaction: Transaction, project: ProjectRow): Promise<void>;
-  /** Whether a time of one of its schedules has come that nobody has taken yet. */
+  /** Whether one of its schedules is due and not taken yet. */
   isDue(transaction: Transaction, project: ProjectRow): Promise<boolean>;
-  /** Takes such times, as a scheduler would: each is a run, or told as missed. */
+  /** Takes due times as a scheduler would: each one runs, or is reported as missed. */
   takeDue(organizationId: string, projectId: string): Promise<void>;
-  /** Takes everything that belongs to the project into another organization; the transaction spans both. */
+  /** Moves everything of the project to another organization; the transaction spans both. */
   move(transaction: Transaction, project: ProjectRow, toOrganizationId: string): Promise<void>;
 }
 
@@ -49,6 +49,6 @@ export interface ProjectsContext {
   audit: AuditLog;
   sources: SourceOpener;
   dependents: ProjectDependents;
-  /** The person's role there, read now. */
+  /** The person's present role there. */
   roleUnderLock(transaction: Transaction, organizationId: string, userId: string): Promise<Role | undefined>;
 }

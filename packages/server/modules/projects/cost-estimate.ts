@@ -1,18 +1,21 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { rampedSeconds } from '@holdfast/engine';
 
-/** List prices in USD per operation, for a multi-region database: the dearer case, so that nobody is surprised upwards. */
+/**
+ * List prices in USD per operation, for a multi-region database: the higher price, so that nobody pays more than
+ * estimated.
+ */
 const pricePerRead = 0.06 / 100_000;
 const pricePerWrite = 0.18 / 100_000;
 const pricePerDelete = 0.02 / 100_000;
 /** Firestore charges aggregation one read per 1,000 index entries. */
 const entriesPerAggregationRead = 1000;
-/** Without a backup to learn from, documents are taken to have this size. */
+/** The assumed size of a document when there is no backup to learn from. */
 export const documentBytesGuess = 600;
 /** Measured rates of this service against a nearby database, rounded down. */
 const readsPerSecond = 20_000;
 const writesPerSecond = 5000;
-/** The share of documents that is taken to change between two increments. */
+/** The assumed share of documents that changes between two increments. */
 const changedShare = 0.01;
 
 export type CostEstimate = DataOf<Operations['estimateProjectCost']>;
@@ -20,12 +23,12 @@ export type CostEstimate = DataOf<Operations['estimateProjectCost']>;
 export interface CostBasis {
   documentCount: number;
   bytesPerDocument: number;
-  /** As the project has it; null: as fast as it goes. */
+  /** Null: no limit. */
   readRateLimit: number | null;
   writeRampUp: boolean;
 }
 
-/** What jobs would take. Every scanned document is one read, also when only its name is asked for. */
+/** What jobs would cost. Every scanned document is one read, also when only its name is requested. */
 export function estimateCost({ documentCount, bytesPerDocument, ...pace }: CostBasis): CostEstimate {
   const bytes = Math.ceil(documentCount * bytesPerDocument);
   const changed = Math.ceil(documentCount * changedShare);
@@ -54,7 +57,7 @@ export function readSeconds(reads: number, readRateLimit: number | null): number
   return Math.ceil(reads / Math.min(readsPerSecond, readRateLimit ?? readsPerSecond));
 }
 
-/** Firestore wants writes to begin slowly; a restore keeps to that unless the project says otherwise. */
+/** Firestore wants writes to begin slowly; a restore does so unless the project says otherwise. */
 function writeSeconds(writes: number, rampUp: boolean): number {
   return Math.ceil(rampUp ? rampedSeconds(writes, writesPerSecond) : writes / writesPerSecond);
 }

@@ -1,8 +1,9 @@
 import type { Transaction } from '../../platform/database/database.ts';
 
 /**
- * Removes projects that were disconnected before then and of which nothing is left: what may still name one keeps it. In two
- * statements, because the second sees what was written while the first waited for its locks. Tells which it looked at last.
+ * Removes projects that were disconnected before then and have no records left: whatever may still name one keeps it.
+ * Two statements, because the second sees what was written while the first waited for its locks. Returns the last one
+ * it looked at.
  */
 export async function removeForgotten(
   { client }: Transaction,

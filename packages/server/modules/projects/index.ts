@@ -19,19 +19,21 @@ export { backupTimeoutMinutesDefault, type ProjectStatistics, presentProjectSumm
 export { countProjects, databaseName, type MeasuredProject, type ProjectRow, projectStore } from './project-store.ts';
 
 export interface ProjectsModule extends Module {
-  /** A project as the calls answer with it. */
+  /** The project in the form of an answer. */
   answer: (row: ProjectRow) => ReturnType<typeof answerProject>;
-  /** A person signed in and gave consent anew. */
+  /** A person signed in and gave consent again. */
   consentGiven(userId: string, email: string): Promise<void>;
-  /** A job found the connection broken; the next look at the project shows it. */
+  /** A job found the connection broken; the project shows it from now on. */
   markBroken(transaction: Transaction, project: ProjectRow, error: StoredError): Promise<void>;
-  /** A job read the whole database: whatever was wrong with the connection is over. */
+  /** A job read the whole database, so an earlier fault of the connection is over. */
   markWorking(transaction: Transaction, project: ProjectRow): Promise<void>;
-  /** The project of a database that backups were found of; made anew, without a connection, if it is not known. */
+  /** The project of a database for which backups were found; made again, without a connection, if it is unknown. */
   adopt(transaction: Transaction, organizationId: string, database: string): Promise<ProjectRow>;
 }
 
-/** Disconnected ones of which nothing is left. Whoever connects and disconnects again and again would fill the database. */
+/**
+ * Disconnected projects without records. Otherwise, connecting and disconnecting repeatedly would fill the database.
+ */
 const forgottenKeptDays = 30;
 const forgottenPerStatement = 1000;
 

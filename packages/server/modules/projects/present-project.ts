@@ -1,7 +1,7 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import type { ProjectRow } from './project-store.ts';
 
-/** What a project shows that never set it; a large database gets more. */
+/** Shown for a project that has not set it; a large database gets more. */
 export const backupTimeoutMinutesDefault = 30;
 
 export type ProjectView = DataOf<Operations['getProject']>;
@@ -70,7 +70,7 @@ export function presentProject(
   };
 }
 
-/** How a project stands in the events of others. */
+/** A project as it appears in the events of others. */
 export function presentProjectSummary(row: ProjectRow): { id: string; name: string; sourceProjectId: string } {
   return { id: row.id, name: row.name, sourceProjectId: row.sourceProjectId };
 }

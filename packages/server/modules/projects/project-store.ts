@@ -8,7 +8,7 @@ import { projects } from './tables.ts';
 
 export type ProjectRow = typeof projects.$inferSelect;
 
-/** Of the database that the project protects, as Firestore and manifests call it. */
+/** The protected database, as Firestore and manifests name it. */
 export function databaseName(project: Pick<ProjectRow, 'sourceProjectId' | 'databaseId'>): string {
   return `projects/${project.sourceProjectId}/databases/${project.databaseId}`;
 }
@@ -21,7 +21,7 @@ export interface MeasuredProject {
   isFrozen: boolean;
 }
 
-/** So many times a database is connected anew, at most, before its oldest backups tell nothing any more. */
+/** Former projects of a database that are considered, at most; the backups of earlier ones are ignored. */
 const formerMax = 100;
 
 const byId = and(
@@ -33,9 +33,9 @@ const oneKept = rowsWhere(projects, byId);
 const oneProject = rowsWhere(projects, connectedById);
 const oneLocked = rowsWhere(projects, connectedById, { lock: 'update' });
 
-/** All SQL on the projects of an organization. Disconnected projects are seen only by `findKept` and `manyKept`. */
+/** All SQL on the projects of an organization. Only `findKept` and `manyKept` see disconnected projects. */
 export const projectStore = {
-  /** The longest that a project lets its backups take; 0 when none has said so. */
+  /** The longest backup timeout of any project; 0 when none sets one. */
   async longestTimeoutMinutes({ orm }: Transaction, organizationId: string): Promise<number> {
     const [row] = await orm
       .select({ minutes: max(projects.backupTimeoutMinutes) })
@@ -48,7 +48,7 @@ export const projectStore = {
     await orm.insert(projects).values(row);
   },
 
-  /** Those that are connected. */
+  /** Connected projects only. */
   async count({ orm }: Transaction, organizationId: string): Promise<number> {
     return orm.$count(projects, and(eq(projects.organizationId, organizationId), isNull(projects.deletedAt)));
   },
@@ -85,8 +85,8 @@ export const projectStore = {
   },
 
   /**
-   * Until the transaction ends the projects stay in their organizations, also those that were disconnected. Whoever writes a
-   * record that waits for a project holds it: in another organization the record would wait for ever.
+   * Until the transaction ends the projects stay in their organizations, disconnected ones too. A record that waits for
+   * a project must hold it: in another organization it would wait for ever.
    */
   async hold({ client }: Transaction, wanted: readonly { organizationId: string; projectId: string }[]): Promise<void> {
     const { rows } = await client.query<{ id: string; home: string }>(
@@ -97,7 +97,7 @@ export const projectStore = {
     for (const { organizationId, projectId } of wanted) if (homes.get(projectId) !== organizationId) found(undefined);
   },
 
-  /** The connected ones of many; the transaction may span organizations. */
+  /** The connected projects among these; the transaction may span organizations. */
   async many({ orm }: Transaction, ids: readonly string[]): Promise<ProjectRow[]> {
     return orm
       .select()
@@ -105,13 +105,13 @@ export const projectStore = {
       .where(and(inArray(projects.id, [...ids]), isNull(projects.deletedAt)));
   },
 
-  /** Also when it has been disconnected since. */
+  /** Also finds a project that was disconnected since. */
   async findKept({ client }: Transaction, organizationId: string, id: string): Promise<ProjectRow | undefined> {
     const [row] = await client.read(oneKept, { organizationId, id });
     return row;
   },
 
-  /** Those of many, also the disconnected. */
+  /** The same for many projects. */
   async manyKept({ orm }: Transaction, organizationId: string, ids: readonly string[]): Promise<ProjectRow[]> {
     return orm
       .select()
@@ -119,7 +119,7 @@ export const projectStore = {
       .where(and(eq(projects.organizationId, organizationId), inArray(projects.id, [...ids])));
   },
 
-  /** The project of this database; a connected one before one that was disconnected. */
+  /** The project of this database; a connected one is preferred to a disconnected one. */
   async ofDatabase(
     { orm }: Transaction,
     organizationId: string,
@@ -137,14 +137,14 @@ export const projectStore = {
         ),
       )
       .orderBy(desc(projects.id))
-      // Nobody forgets a disconnected one before the backups that were found of it are written down.
+      // Keeps a disconnected project from being forgotten before the found backups are saved.
       .for('key share');
     return rows.find((row) => row.deletedAt === null) ?? rows[0];
   },
 
-  /** The project, and what was connected to the same database before it; its backups tell of the same documents. */
+  /** The project and the earlier projects of the same database; their backups contain the same documents. */
   async withFormer({ orm }: Transaction, organizationId: string, id: string): Promise<string[]> {
-    // Google's database is the same one however it is reached; an emulator's only shares its name.
+    // Google's database is the same one however it is reached; an emulator's only has the same name.
     const isFormer = sql`${projects.deletedAt} is not null
       and (${projects.sourceProjectId}, ${projects.databaseId}, ${projects.connectionType} = 'emulator')
       in (select p.source_project_id, p.database_id, p.connection_type = 'emulator' from projects p where p.id = ${id})`;
@@ -175,7 +175,7 @@ export const projectStore = {
     return found(updated);
   },
 
-  /** Projects that live from this person's consent, or wait for it, in all organizations. */
+  /** Projects that use this person's consent, or wait for it, in all organizations. */
   async ofConsent({ orm }: Transaction, userId: string): Promise<ProjectRow[]> {
     const theirs = or(eq(projects.connectionUserId, userId), eq(projects.reconnectUserId, userId));
     return orm

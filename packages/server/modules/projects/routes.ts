@@ -24,7 +24,7 @@ async function presentAll(context: ProjectsContext, organizationId: string, rows
   return rows.map((row) => presentProject(row, statistics.get(row.id) ?? noStatistics, pitr.get(row.id)));
 }
 
-/** One project as the calls answer with it. */
+/** One project in the form of an answer. */
 export async function answerProject(context: ProjectsContext, row: ProjectRow) {
   const [data] = await presentAll(context, row.organizationId, [row]);
   return { data: data as NonNullable<typeof data>, etag: projectEtag(row) };

@@ -9,7 +9,7 @@ export interface RetentionFreeze {
   reason: string;
 }
 
-/** Firestore databases that are backed up. A disconnected one keeps its row for the backups that outlive it. */
+/** Firestore databases that are backed up. A disconnected one keeps its row for its remaining backups. */
 export const projects = pgTable(
   'projects',
   {
@@ -23,14 +23,14 @@ export const projects = pgTable(
     connectionEmail: text('connection_email'),
     /** Whose consent is used. */
     connectionUserId: text('connection_user_id'),
-    /** Who was sent to consent again; their next consent becomes this project's. */
+    /** Who was asked to consent again; their next consent is used for this project. */
     reconnectUserId: text('reconnect_user_id'),
     connectionHost: text('connection_host'),
     /** The service account key, sealed. */
     credentials: text('credentials'),
     connectionError: jsonb('connection_error').$type<StoredError>(),
     connectionCheckedAt: instant('connection_checked_at'),
-    /** Null: it grows with the documents. */
+    /** Null: it grows with the number of documents. */
     backupTimeoutMinutes: integer('backup_timeout_minutes'),
     readRateLimit: integer('read_rate_limit'),
     writeRampUp: boolean('write_ramp_up').notNull().default(true),

@@ -5,15 +5,16 @@ const sliceMs = 5;
 
 interface Known {
   readonly seconds: number;
-  /** The due time at which the interval may become another. */
+  /** The due time at which the interval may change. */
   readonly until: Date;
 }
 
 type Rhythm = Pick<MeasuredSchedule, 'cron' | 'timezone'>;
 
 /**
- * The longer of the interval that runs and the one before it. So a schedule for working days is not late on a Sunday, nor on
- * Monday while its run goes on. Computed once for all schedules with the same rhythm, and again when its next due time has come.
+ * The longer of the current interval and the previous one. So a schedule for working days is not late on a Sunday, nor
+ * on Monday while its run goes on. Computed once for all schedules with the same rhythm, and again after its next due
+ * time.
  */
 export class ExpectedIntervals {
   #known = new Map<string, Known>();
@@ -24,7 +25,7 @@ export class ExpectedIntervals {
     const found: (number | undefined)[] = [];
     let sliceEndsMs = performance.now() + sliceMs;
     for (const schedule of schedules) {
-      // The rhythms of everybody's schedules: others are answered in between.
+      // There may be many rhythms, so other calls are answered in between.
       if (performance.now() > sliceEndsMs) {
         await nextTurn();
         sliceEndsMs = performance.now() + sliceMs;
@@ -34,7 +35,7 @@ export class ExpectedIntervals {
       if (known) used.set(key, known);
       found.push(known?.seconds);
     }
-    // Only what was asked for is remembered, so that rhythms of schedules that are gone do not pile up.
+    // Only requested rhythms are remembered, so that those of deleted schedules do not pile up.
     this.#known = used;
     return found;
   }

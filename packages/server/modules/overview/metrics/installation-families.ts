@@ -5,7 +5,10 @@ type Total = (name: string, status?: string) => number;
 
 const jobEndings = ['completed', 'failed', 'cancelled'];
 
-/** What this installation has done so far. Endings that never happened stand at 0: the first failure has to be seen as growth. */
+/**
+ * What this installation has done so far. Endings that never happened are reported as 0, so that the first failure
+ * shows as growth.
+ */
 export function totalFamilies(total: Total, isCutOff: boolean): MetricFamily[] {
   const endings = (name: string, statuses: readonly string[]) =>
     statuses.map((status) => ({ labels: { status }, value: total(name, status) }));

@@ -15,7 +15,7 @@ import { backupFamilies, projectFamilies, scheduleFamilies } from './resource-fa
 /** More schedules, projects or logs than this are left out, and one of the metrics says so. */
 const measuredMax = 100_000;
 
-/** What is in the database, as metrics. Read anew at every scrape; whoever scrapes meanwhile gets the same answer. */
+/** The contents of the database as metrics. Read again at every scrape; concurrent scrapes share the answer. */
 export function createMeasure(platform: Platform): () => Promise<MetricFamily[]> {
   const intervals = new ExpectedIntervals();
   let running: Promise<MetricFamily[]> | undefined;

@@ -64,7 +64,7 @@ export function projectFamilies({ projects, drills, logs, now }: ProjectFacts): 
   ];
 }
 
-/** A schedule that is switched off promises nothing, so it has no expected interval. */
+/** A schedule that is switched off has no expected interval. */
 export function scheduleFamilies(
   schedules: readonly MeasuredSchedule[],
   intervals: readonly (number | undefined)[],
@@ -113,7 +113,7 @@ interface BackupFacts {
   byHand: readonly MeasuredBackup[];
 }
 
-/** Backups made by hand stand under the empty schedule. */
+/** Manual backups have an empty schedule label. */
 export function backupFamilies({ projects, schedules, ofSchedules, byHand }: BackupFacts): MetricFamily[] {
   const labels = new Map<string, Record<string, string>>([
     ...projects.map((project) => [project.id, { ...ofProject(project), schedule: '' }] as const),

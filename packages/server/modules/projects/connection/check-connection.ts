@@ -9,7 +9,7 @@ export type ConnectionCheck = Required<
   Pick<NewProject, 'connectionStatus' | 'connectionError' | 'connectionCheckedAt'>
 >;
 
-/** Reaches for the database and says what a person would have to mend. Never throws for what the other side does. */
+/** Connects to the database and says what a person has to repair. Never throws because of the other side. */
 export async function checkConnection(
   sources: SourceOpener,
   project: ConnectionFields,

@@ -4,7 +4,7 @@ import { toJobError } from '../../job-error.ts';
 import { type NewProject, type ProjectRow, projectStore } from '../project-store.ts';
 import { reconnectCall } from './check-connection.ts';
 
-/** A project that lived from a consent and has lost it: what its row says then, and whom to ask. */
+/** The row of a project that has lost the consent it used, and whom to ask. */
 export function withoutConsent(project: ProjectRow, reason: string, now: Date): Partial<NewProject> {
   const lost = new EngineError('SOURCE_AUTH_ERROR', `${reason} Somebody who may read the database must reconnect it.`);
   return {
@@ -17,7 +17,7 @@ export function withoutConsent(project: ProjectRow, reason: string, now: Date): 
   };
 }
 
-/** A consent serves only while the person is a member. Runs in the transaction in which they leave. */
+/** A consent is only used while the person is a member. Runs in the transaction in which they leave. */
 export async function dropConsentOf(
   transaction: Transaction,
   organizationId: string,

@@ -11,7 +11,7 @@ export interface GoogleProject {
 const timeoutMs = 20_000;
 const projectsMax = 1000;
 const concurrency = 8;
-/** As gRPC numbers it. */
+/** gRPC's status code. */
 const unauthenticated = 16;
 
 /** The Google projects and databases that a person's consent can see. */
@@ -44,7 +44,7 @@ async function describe(
   return { sourceProjectId: project.projectId, name: project.displayName ?? project.projectId, databases };
 }
 
-/** A project whose databases may not be listed is shown without any, not left out. */
+/** A project whose databases may not be listed is shown without databases instead of being left out. */
 async function listDatabases(
   config: Config,
   credentials: Credentials,
@@ -83,7 +83,7 @@ async function getJson(url: string, credentials: Credentials): Promise<Record<st
   throw new EngineError('SOURCE_UNAVAILABLE', `Google answered ${response.status}: ${reason}`);
 }
 
-/** The token server says by gRPC's codes whether the consent is gone or only the answer. */
+/** The token server's gRPC code says whether the consent is gone or only this answer failed. */
 function refusedToken(error: unknown): unknown {
   const { code, message } = error as { code?: unknown; message?: string };
   if (error instanceof EngineError || typeof code !== 'number') return error;

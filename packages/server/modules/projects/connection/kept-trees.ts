@@ -5,13 +5,13 @@ const keptMs = minuteMs;
 const treesMax = 20;
 
 /**
- * The tree that the first page of a listing was cut from, kept for the pages behind it: every look costs the source a count of
- * each collection. Another process has none, and looks itself.
+ * Keeps the tree of a listing's first page for the later pages, because reading a tree costs the source a count of each
+ * collection. Another process reads it itself.
  */
 export class KeptTrees {
   readonly #trees = new Map<string, { tree: CollectionView[]; untilMs: number }>();
 
-  /** A tree that was kept a moment ago, of the project as it is connected now. */
+  /** A tree that was kept recently, for the present connection of the project. */
   find(project: { id: string; updatedAt: Date }): CollectionView[] | undefined {
     this.#forget();
     return this.#trees.get(keyOf(project))?.tree;

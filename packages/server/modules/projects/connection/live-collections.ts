@@ -31,7 +31,7 @@ export async function countDocuments(
 
 type Source = Awaited<ReturnType<SourceOpener['open']>>['source'];
 
-/** The first thing that is asked of a database; counting may take longer than this. */
+/** The first request to a database, with a time limit; counting may take longer than this. */
 export function readTimeOf(source: Source, gone: AbortSignal): Promise<string> {
   const ask = (signal: AbortSignal) => source.snapshotTime({ signal });
   return inTime(answerWithinMs, 'SOURCE_UNAVAILABLE', ask, gone);

@@ -4,7 +4,7 @@ export type CollectionView = ItemOf<Operations['listProjectCollections']>;
 
 const childrenMax = 1000;
 
-// Shapes such as `users/*/orders` as a tree; one whose parent holds no documents still hangs below it.
+// Shapes such as `users/*/orders` as a tree; a collection stays below its parent even if the parent holds no documents.
 export function nestCollections(
   listed: Iterable<{ path: string; documents: number; isSampled?: boolean }>,
 ): CollectionView[] {

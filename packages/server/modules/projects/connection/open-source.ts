@@ -27,7 +27,7 @@ export type ConnectionFields = Pick<
 >;
 
 export interface ConsentLookup {
-  /** The provider's refresh token of a person, opened; undefined when they gave none or it was withdrawn. */
+  /** The provider's refresh token of a person, opened; undefined when they gave none or withdrew it. */
   refreshTokenOf(userId: string): Promise<string | undefined>;
 }
 
@@ -39,7 +39,7 @@ export interface SourceOpenerOptions {
 
 export const credentialsPurpose = (projectId: string) => `projects.credentials:${projectId}`;
 
-/** A fast source must not keep calls to this process waiting. */
+/** A fast source must not delay other calls to this process. */
 const turnBytesMax = 256 * 1024;
 
 /** Opens the database of a project with the credentials it was connected by. */
@@ -98,7 +98,7 @@ export class SourceOpener {
   }
 }
 
-/** Reads and writes of the database as spans. The listener of changes has no end and is none. */
+/** Reads and writes of the database as spans. The listener of changes never ends, so it is no span. */
 function withSpans(connected: ConnectedFirestore, projectId: string): ConnectedFirestore {
   const attributes = { 'holdfast.project.id': projectId };
   const reads = ['snapshotTime', 'listCollectionIds', 'planRanges', 'scan', 'fetch', 'count'] as const;

@@ -10,8 +10,8 @@ import { credentialsPurpose } from './open-source.ts';
 import { requireStillMember } from './still-member.ts';
 
 /**
- * For a consent: where to give it again. For the others: a fresh check. A key that is given takes the place of the one before,
- * or of a consent, once the database has answered to it; until then nothing changes.
+ * With a consent: returns where to give it again. Otherwise: checks the connection again. A new key replaces the former
+ * key or the consent only after the database has accepted it.
  */
 export async function reconnectProject(
   context: ProjectsContext,

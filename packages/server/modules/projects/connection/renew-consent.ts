@@ -7,7 +7,9 @@ interface Consenting {
   email: string;
 }
 
-/** A person has consented anew: their projects, and those that waited for them, are checked again. One that fails stops no other. */
+/**
+ * Checks a person's projects, and those that wait for them, after a new consent. A failure does not stop the others.
+ */
 export async function renewConsent(context: ProjectsContext, userId: string, email: string): Promise<void> {
   const { database, clock, log } = context.platform;
   const rows = await database.system((transaction) => projectStore.ofConsent(transaction, userId));
@@ -23,7 +25,7 @@ export async function renewConsent(context: ProjectsContext, userId: string, ema
   }
 }
 
-/** The check may have taken long: the person may have left since, the project may have gone or have got a key. */
+/** The check may take long: the person may have left since, or the project may be gone or have a key now. */
 function take(
   context: ProjectsContext,
   { id, organizationId }: ProjectRow,
@@ -52,7 +54,7 @@ function waitsFor({ connectionType, connectionUserId, reconnectUserId }: Project
   return connectionType === 'oauth' && (connectionUserId === userId || reconnectUserId === userId);
 }
 
-/** By the consent of somebody else. */
+/** Whether it works with somebody else's consent. */
 function worksWithout({ connectionStatus, connectionUserId }: ProjectRow, userId: string): boolean {
   return connectionStatus === 'connected' && connectionUserId !== null && connectionUserId !== userId;
 }

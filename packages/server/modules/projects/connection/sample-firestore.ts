@@ -1,11 +1,11 @@
 import type { FirestoreSandbox } from '@holdfast/sandbox';
 import { minuteMs } from '../../../platform/durations.ts';
 
-/** The host that means: the database inside this service. */
+/** The host name of the sample database inside this service. */
 export const sampleHost = 'sample';
 
 const sample = { documents: 10_000, seed: 7 };
-/** Long enough for a first backup, short enough for somebody who looks around. */
+/** Long enough for a first backup, short enough for a visitor. */
 const accidentAfterMs = minuteMs;
 
 interface Named {
@@ -14,8 +14,9 @@ interface Named {
 }
 
 /**
- * A Firestore with a sample shop, for people who look around. It lives in this process, starts when it is asked for, and is
- * as new after a restart. A minute after somebody has opened it, a bad script deletes its products: something to bring back.
+ * A Firestore with a sample shop, for people who try the service. It runs in this process, starts when it is needed,
+ * and is new after a restart. A minute after it was opened, a simulated bad script deletes its products, so that there
+ * is something to restore.
  */
 export class SampleFirestore {
   readonly #accidentAfterMs: number;
@@ -27,9 +28,9 @@ export class SampleFirestore {
     this.#accidentAfterMs = options.accidentAfterMs ?? accidentAfterMs;
   }
 
-  /** Its address, with the sample in the database that is asked for. */
+  /** Its address, with the sample data in the requested database. */
   async open({ sourceProjectId, databaseId }: Named): Promise<string> {
-    // Loaded when it is needed: most services never open it.
+    // Loaded on demand: most services never open it.
     const { startFirestoreSandbox, loadSample, loseCollection } = await import('@holdfast/sandbox');
     this.#sandbox ??= startFirestoreSandbox();
     const { address, control } = await this.#sandbox;

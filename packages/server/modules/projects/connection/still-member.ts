@@ -4,7 +4,7 @@ import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { ProjectsContext } from '../context.ts';
 
-/** A database may take long to answer: who was let in when the call came may have been shown out before it is carried out. */
+/** A database may answer slowly: a person who was a member when the call began may have been removed meanwhile. */
 export async function requireStillMember(
   context: ProjectsContext,
   transaction: Transaction,
