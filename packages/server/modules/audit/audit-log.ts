@@ -41,10 +41,10 @@ export function actorOf(principal: Principal): AuditActor {
 }
 
 /**
- * Writes audit rows in the transaction of the change they tell of. Each row's hash covers its content and the hash
- * before it, so a changed, removed or inserted row breaks the chain of its organization.
- * Write last in a transaction: the chain's row lock is held until the commit. A transaction that writes for several
- * organizations writes them in the order of their ids, so that two of them never wait for each other.
+ * Writes audit rows in the transaction of the change. Each row's hash covers its content and the previous hash, so a
+ * changed, removed or inserted row breaks the chain of its organization. Write last in a transaction: the chain's row
+ * is locked until the commit. A transaction that writes for several organizations writes them ordered by id, so that
+ * two of them never deadlock.
  */
 export class AuditLog {
   readonly #clock: Clock;

@@ -15,7 +15,7 @@ export interface AuditFilters {
 
 export type Checkpoint = typeof auditCheckpoints.$inferSelect;
 
-/** One round trip: the chain's end moves under its row lock, and the row takes its place behind it. */
+/** One round trip: moves the chain's end under its row lock and inserts the row after it. */
 const appendStatement = `
   with chain as (
     insert into audit_chains as chain (organization_id, position, previous_hash, hash)
@@ -30,7 +30,7 @@ const appendStatement = `
     resource_id, ip, user_agent, location, request_id, details, position, previous_hash, hash)
   select $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::jsonb, position, previous_hash, hash from chain`;
 
-/** Puts a row behind the end of its chain. */
+/** Appends a row to its chain. */
 export async function appendRow({ client }: Transaction, row: AuditContent): Promise<void> {
   await client.query({
     name: 'holdfast_audit_append',
@@ -59,8 +59,8 @@ export async function appendRow({ client }: Transaction, row: AuditContent): Pro
 export type AuditPlace = Pick<AuditRow, 'position' | 'timestamp'>;
 
 /**
- * Newest first, from below a place on. Between two times rows come by their time, which is indexed; otherwise by their
- * position. The two differ at most by what the clocks of the processes do.
+ * Newest first, starting after a place. Between two times rows are ordered by their time, which is indexed; otherwise
+ * by their position. The two orders differ at most by the difference of the processes' clocks.
  */
 export function newestRows(
   { orm }: Transaction,
@@ -99,7 +99,7 @@ function conditions(filters: AuditFilters): (SQL | undefined)[] {
   ];
 }
 
-/** Oldest first, from above `abovePosition` on. */
+/** Oldest first, starting above `abovePosition`. */
 export function oldestRows(
   { orm }: Transaction,
   organizationId: string,
@@ -118,11 +118,11 @@ export interface ChainEnds {
   /** Null before the first row of an organization. */
   position: number | null;
   hash: string | null;
-  /** A row outside of what the ends allow: behind the end, or before the cut. */
+  /** A row outside the chain: after its end or before the cut. */
   strayId: string | null;
 }
 
-/** The end of the chain and rows that lie beyond it, as of one snapshot. */
+/** The end of the chain and rows outside it, in one snapshot. */
 export async function chainEnds({ client }: Transaction, organizationId: string, cut: number): Promise<ChainEnds> {
   const { rows } = await client.query(
     `select c.position::float8 as position, c.hash,
@@ -147,7 +147,7 @@ export async function keepCheckpoint({ orm }: Transaction, checkpoint: Checkpoin
     .onConflictDoUpdate({ target: auditCheckpoints.organizationId, set: checkpoint });
 }
 
-/** In the order of their ids, from behind `after` on; needs a system transaction. */
+/** Ordered by id, starting after `after`; needs a system transaction. */
 export async function organizationsWithRows({ client }: Transaction, after: string, limit: number): Promise<string[]> {
   const { rows } = await client.query<{ organization_id: string }>(
     'select organization_id from audit_chains where organization_id > $1 order by organization_id limit $2',
@@ -158,12 +158,14 @@ export async function organizationsWithRows({ client }: Transaction, after: stri
 
 export interface RemovedRows {
   count: number;
-  /** Of the last one. */
+  /** Of the last removed row. */
   position: number;
   hash: string;
 }
 
-/** Only an unbroken run from the beginning may go, so the run ends before the first row that is young enough to stay. */
+/**
+ * Only an unbroken run from the beginning may be removed, so it ends before the first row that is young enough to stay.
+ */
 export async function removeOldest(
   { client }: Transaction,
   organizationId: string,

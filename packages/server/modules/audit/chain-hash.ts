@@ -7,7 +7,10 @@ export type AuditContent = Omit<AuditRow, 'position' | 'previousHash' | 'hash'>;
 /** The hash before the first row of a chain. */
 export const chainStart = '0'.repeat(64);
 
-/** SHA-256 over what a row tells. Keys in a fixed order, because the database does not keep the order of the keys of an object. */
+/**
+ * SHA-256 over the content of a row. Keys are in a fixed order, because the database does not keep the key order of an
+ * object.
+ */
 export function contentHash(content: AuditContent): string {
   const told = {
     id: content.id,
@@ -29,8 +32,8 @@ export function contentHash(content: AuditContent): string {
 }
 
 /**
- * A row's hash: SHA-256 over `<hash before>:<position>:<hash of its content>`.
- * The database does this step itself when a row is written, so that the chain grows in one statement.
+ * A row's hash: SHA-256 over `<previous hash>:<position>:<hash of its content>`. When a row is written, the database
+ * computes this itself, so that the chain grows in one statement.
  */
 export function hashRow(row: Omit<AuditRow, 'hash'>): string {
   return sha256(`${row.previousHash}:${row.position}:${contentHash(row)}`);

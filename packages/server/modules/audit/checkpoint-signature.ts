@@ -5,8 +5,8 @@ import type { Checkpoint } from './audit-store.ts';
 const secretName = 'audit checkpoints';
 
 /**
- * Signs where retention cut a chain. The key is made once and kept sealed: unlike one derived from the master key
- * it outlives a change of the master key, and whoever can only write to the database cannot forge a cut.
+ * Signs where retention cut a chain. The key is made once and stored sealed: it outlives a change of the master key,
+ * and a person who can only write to the database cannot forge a cut.
  */
 export class CheckpointSignatures {
   readonly #options: InstallationSecretOptions;
@@ -16,7 +16,7 @@ export class CheckpointSignatures {
     this.#options = options;
   }
 
-  /** Reads the key, in a transaction of its own. Whoever signs inside a transaction does this before it begins. */
+  /** Reads the key in its own transaction; call it before a transaction that signs. */
   async prepare(): Promise<void> {
     await this.#loadKey();
   }

@@ -1,8 +1,8 @@
-/** What makes a spreadsheet take a cell for a formula: its first visible character, or a leading tab or line end. */
+/** A spreadsheet takes a cell for a formula because of its first visible character, or a leading tab or line end. */
 const runnable = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/;
 const wantsQuotes = /[",;\t\r\n]/;
 
-/** One line of RFC 4180. A cell that a spreadsheet would run is made text by an apostrophe in front. */
+/** One line of RFC 4180. An apostrophe turns a cell that a spreadsheet would run into text. */
 export function csvLine(cells: readonly (string | null)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }

@@ -4,15 +4,15 @@ import type { Database } from '../../platform/database/database.ts';
 import { MemoryRateLimiter } from '../../platform/rate-limit.ts';
 import { type AuditLog, actorOf } from './audit-log.ts';
 
-/** Rows per minute that one caller's denials may write into an organization it belongs to. */
+/** Rows per minute that one member's refused calls may write into their organization. */
 const ownPerMinute = 60;
-/** The same for a person who does not belong there, and for all such people together: anyone can sign up and knock. */
+/** The same for a person who does not belong there, and for all such people together: anyone can sign up and try. */
 const strangerPerMinute = 5;
 const strangersPerMinute = 30;
 
 /**
- * Tells an organization of calls that were refused in it. Only callers whose credential was good are told of:
- * without one, anybody could write into the log of an organization whose id they know. Past the limits rows are left out.
+ * Logs refused calls in the organization where they were refused. Only callers with a valid credential are logged:
+ * otherwise anybody who knows an organization's id could write into its log. Rows over the limits are dropped.
  */
 export class DenialLog {
   readonly #database: Database;

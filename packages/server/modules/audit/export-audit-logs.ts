@@ -23,8 +23,8 @@ export interface ExportRequest {
 }
 
 /**
- * The whole log as a file, newest first, holding one page in memory. Each page is a transaction of its own, so that
- * a slow reader keeps no connection; rows written meanwhile lie behind the first page and do not appear.
+ * The whole log as a file, newest first, with one page in memory at a time. Each page is a separate transaction, so
+ * that a slow reader holds no connection. Rows written meanwhile come before the first page and are not included.
  */
 export function exportAuditLogs(database: Database, request: ExportRequest): Readable {
   return Readable.from(writePages(database, request), { objectMode: false, highWaterMark: 64 * 1024 });

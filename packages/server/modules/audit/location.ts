@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type CityResponse, Reader, type Response, validate } from 'maxmind';
 import { StartFailure } from '../../platform/start-failure.ts';
 
-/** Where an address lies, by the operator's GeoIP file: `Zurich, Switzerland`. Read once, at the start. */
+/** The location of an address from the operator's GeoIP file: `Zurich, Switzerland`. Read once, at the start. */
 export function createLocator(file: string | undefined): (ip: string | null) => string | null {
   if (!file) return () => null;
   const reader = openFile(file);

@@ -7,7 +7,7 @@ import { checkpointOf, keepCheckpoint, organizationsWithRows, removeOldest } fro
 import type { CheckpointSignatures } from './checkpoint-signature.ts';
 
 const daysByPlan: Readonly<Record<Plan, number>> = { starter: 30, professional: 90, enterprise: 365 };
-/** How long entries are kept: as the operator says, else as the plan does. */
+/** How long entries are kept: as the operator sets it, or else as the plan does. */
 export const keptDaysOf = (plan: Plan, daysOverride: number | undefined) => daysOverride ?? daysByPlan[plan];
 
 const defaultRowsPerCut = 5000;
@@ -25,7 +25,7 @@ export interface RetentionOptions {
   rowsPerCut?: number;
 }
 
-/** Removes rows past their time from the beginning of each chain and leaves a signed checkpoint at the cut. */
+/** Removes expired rows from the beginning of each chain and leaves a signed checkpoint at the cut. */
 export class AuditRetention {
   readonly #options: RetentionOptions;
 
@@ -41,7 +41,7 @@ export class AuditRetention {
       );
       for (const organizationId of organizationIds) {
         signal.throwIfAborted();
-        // One chain that cannot be cut keeps no other from it; the run has failed all the same.
+        // A chain that cannot be cut does not stop the others, but the run counts as failed.
         await this.trim(organizationId, signal).catch((error: unknown) => failures.push(error));
       }
       const last = organizationIds.at(-1);

@@ -49,7 +49,7 @@ export function auditHandlers({ database, cursors, clock, signatures, daysOverri
   };
 }
 
-/** Cursors of a list hold where the page before it ended. */
+/** A cursor of a list holds where the previous page ended. */
 function writePlace({ position, timestamp }: AuditPlace): string {
   return `${position} ${timestamp.toISOString()}`;
 }

@@ -1,6 +1,6 @@
 const detailsBytesMax = 16 * 1024;
 
-/** Details as the database will give them back: plain JSON, without the characters it cannot hold, and bounded. */
+/** Details as the database will return them: plain JSON, bounded, without the characters that it cannot store. */
 export function storableDetails(details: Record<string, unknown>): Record<string, unknown> {
   const text = JSON.stringify(details, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   const bytes = Buffer.byteLength(text);

@@ -1,7 +1,7 @@
 import { instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 import { bigint, index, jsonb, pgTable, text, uniqueIndex } from '../../platform/database/orm.ts';
 
-/** What happened in an organization, each row chained to the one before it by its hash. */
+/** What happened in an organization, each row chained to the previous one by its hash. */
 export const auditLogs = pgTable(
   'audit_logs',
   {
@@ -34,20 +34,22 @@ export const auditLogs = pgTable(
   ],
 ).enableRLS();
 
-/** The end of each organization's chain. Its row lock puts the writers of one organization in order. */
+/** The end of each organization's chain. Its row lock serializes the writers of one organization. */
 export const auditChains = pgTable(
   'audit_chains',
   {
     organizationId: organizationId().primaryKey(),
     position: bigint('position', { mode: 'number' }).notNull(),
     hash: text('hash').notNull(),
-    /** The hash before the last row's, kept so that one statement can move the end and write the row. */
+    /** The last row's previous hash, kept so that one statement can move the end and write the row. */
     previousHash: text('previous_hash').notNull(),
   },
   (table) => tenantPolicies(table.organizationId),
 ).enableRLS();
 
-/** Where retention last cut the chain: the hash of the last removed row, signed, so that the rest can still be proved. */
+/**
+ * Where retention last cut the chain: the hash of the last removed row, signed, so that the rest can still be verified.
+ */
 export const auditCheckpoints = pgTable(
   'audit_checkpoints',
   {

@@ -15,8 +15,8 @@ const rowsPerPage = 1000;
 const attemptsMax = 3;
 
 /**
- * Walks the chain from its beginning, or from the signed cut of retention, to its end. Finds changed, removed,
- * inserted and reordered rows, and rows missing at either end. Reads page by page, each in a short transaction.
+ * Walks the chain from its beginning, or from the signed cut of retention, to its end. Finds changed, removed, inserted
+ * and reordered rows, and rows missing at either end. Reads page by page, each in a short transaction.
  */
 export async function verifyChain(
   database: Database,
@@ -27,7 +27,7 @@ export async function verifyChain(
   for (let attempt = 1; ; attempt++) {
     const walk = new ChainWalk(database, signatures, organizationId, signal);
     const verification = await walk.run();
-    // A cut of retention in the middle of the walk takes rows away that were still to be read.
+    // Retention may cut the chain during the walk and remove rows that were still to be read.
     if (verification.valid || attempt === attemptsMax || !(await walk.wasCut())) return verification;
   }
 }
@@ -72,7 +72,7 @@ class ChainWalk {
     return (now?.position ?? 0) !== this.#cut;
   }
 
-  /** The first row that does not follow the one before it. Rows written after the walk began are left for the next one. */
+  /** The first row that does not follow the previous one. Rows written after the walk began are left out. */
   async #walk(startHash: string, endPosition: number): Promise<AuditRow | undefined> {
     let hash = startHash;
     let position = this.#cut;

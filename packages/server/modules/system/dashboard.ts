@@ -20,7 +20,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Only files of this origin, no inline script or style, and no text becomes script by way of the page. */
+/** Only files of this origin, no inline script or style, and the page cannot turn text into script. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -36,7 +36,7 @@ const policy = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** The pages the dashboard shows; what lies below them it knows itself. */
+/** The pages of the dashboard; it handles the paths below them itself. */
 const pagePaths = ['/', '/sign-in', '/invitations/accept', '/account', '/organizations/new', '/o', '/o/*'];
 
 /** Serves the built dashboard from memory. False when it was not built. */
@@ -56,9 +56,9 @@ export function serveDashboard(app: FastifyInstance, folder: string): boolean {
   }
   app.addHook('onRequest', async (request, reply) => {
     if (request.method !== 'GET') return undefined;
-    // The printed link is one address with two readers: a person gets a page with a button, a program signs in at once.
+    // The printed link has two kinds of readers: a person gets a page with a button, a program is signed in at once.
     const isLink = request.routeOptions.url === '/auth/local' && !isProgram(request);
-    // So is an address that does not exist: a person is shown the way from there, a program is told in JSON.
+    // For an unknown address a person gets a page with a way on, a program gets JSON.
     const isLost = request.is404 && isPerson(request) && !/^\/api\/|\./.test(pathOf(request));
     if (!isLink && !isLost) return undefined;
     await sendPage(request, isLost ? reply.code(404) : reply);
@@ -67,7 +67,7 @@ export function serveDashboard(app: FastifyInstance, folder: string): boolean {
   return true;
 }
 
-/** Programs ask for JSON or say that a script fetches. Whatever only looks, such as the preview of a link, is none. */
+/** A program asks for JSON, or its headers say that a script fetches. A link preview is not a program. */
 function isProgram(request: FastifyRequest): boolean {
   const { accept = '', 'sec-fetch-mode': mode } = request.headers;
   return !accept.includes('text/html') && (accept.includes('application/json') || mode === 'cors');

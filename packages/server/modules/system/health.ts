@@ -10,7 +10,7 @@ export interface HealthReport {
   version: string;
   timestamp: string;
   checks: { database: CheckResult; redis: CheckResult; storage: CheckResult };
-  /** What is wrong with the database, where something is. */
+  /** What is wrong with the database, if anything. */
   message?: string;
   houseKeeping: { status: 'ok' | 'late'; late: string[] };
 }
@@ -20,13 +20,13 @@ export interface HealthSources {
   database: Database;
   checkRedis: () => Promise<CheckResult>;
   checkStorage: () => Promise<CheckResult>;
-  /** House-keeping that should have succeeded long ago. */
+  /** Periodic tasks that should have succeeded long ago. */
   lateTasks: () => Promise<string[]>;
 }
 
 const checkTimeoutMs = 3000;
 
-/** Without its database the service cannot work; without the rest it works with less. */
+/** Without its database the service cannot work; without the other parts it works with limits. */
 export async function reportHealth(sources: HealthSources): Promise<HealthReport> {
   const [message, redis, storage] = await Promise.all([
     within(checkDatabase(sources.database), 'The database does not answer.'),
@@ -40,14 +40,14 @@ export async function reportHealth(sources: HealthSources): Promise<HealthReport
     status: database !== 'ok' ? 'unhealthy' : isDegraded ? 'degraded' : 'healthy',
     version,
     timestamp: sources.clock.now().toISOString(),
-    // Which destinations there are and how they are doing stands in the database.
+    // The state of the destinations is in the database.
     checks: { database, redis, storage: database === 'ok' ? storage : 'unknown' },
     ...(message === undefined ? {} : { message }),
     houseKeeping: { status: late.length > 0 ? 'late' : 'ok', late },
   };
 }
 
-/** What is wrong with it, if something is. */
+/** What is wrong with it, if anything. */
 async function checkDatabase(database: Database): Promise<string | undefined> {
   try {
     return (await database.isWritable()) ? undefined : readOnlySentence;

@@ -20,11 +20,13 @@ code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
-/** The documentation has a style and a script of its own, from this origin and no other. */
+/** The documentation has its own style and script, from this origin only. */
 const docsPolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
-/** What a browser sees: the dashboard, or a plain front door where it was not built, and the readable documentation of the API. */
+/**
+ * The pages for browsers: the dashboard, or a plain start page if it was not built, and the documentation of the API.
+ */
 export function servePages(app: FastifyInstance, dashboardFolder: string | undefined): void {
   const hasDashboard = dashboardFolder !== undefined && serveDashboard(app, dashboardFolder);
   const html = 'text/html; charset=utf-8';
@@ -45,7 +47,7 @@ export function servePages(app: FastifyInstance, dashboardFolder: string | undef
 
 let docs: Promise<string> | undefined;
 
-/** Written when the first reader comes: most processes never have one, and it takes longer than much of their start. */
+/** Rendered for the first reader: most processes never have one, and it takes longer than much of their start. */
 function docsText(): Promise<string> {
   docs ??= import('./docs/docs-page.ts').then(({ docsPage }) => docsPage());
   return docs;

@@ -8,7 +8,7 @@ import { type HealthSources, reportHealth } from './health.ts';
 
 export interface SystemOptions extends HealthSources {
   metrics: Metrics;
-  /** What is in the database, read when it is asked for. */
+  /** The contents of the database, read for each scrape. */
   measure: () => Promise<MetricFamily[]>;
   metricsToken: string | undefined;
   isBehindProxy: boolean;
@@ -35,7 +35,10 @@ export function systemHandlers(options: SystemOptions): Handlers {
   };
 }
 
-/** With a token configured it is asked for; without one only this very machine may look, and not through a proxy, which makes everybody look local. */
+/**
+ * With a configured token it is required. Without one only this machine may read metrics, and not through a proxy,
+ * which makes everybody look local.
+ */
 function requireMetricsAccess(
   { metricsToken, isBehindProxy }: SystemOptions,
   given: string | undefined,

@@ -4,7 +4,7 @@ import { exampleOf } from './example.ts';
 import { escapeHtml, inline, json, prose, searchable } from './html.ts';
 import { fieldNames, formsHtml, typeHtml } from './schema-html.ts';
 
-/** One call: what it takes, what it answers, with an example of each. */
+/** One call: its parameters, its answers, and an example of each. */
 export function callHtml(operation: Operation, call: Call): string {
   const { id, method, path } = operation;
   const words = [
@@ -46,7 +46,7 @@ function bodyHtml(operation: Operation, call: Call): string {
   return `<h4>Body${call.requestBody?.required ? '' : ' (may be left out)'}</h4>${formsHtml(media.schema)}${request}`;
 }
 
-/** The call as a line for the shell. */
+/** The call as a shell command. */
 function curl({ method, path, access, success }: Operation, body: unknown): string {
   const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}"$HOLDFAST_URL${path}"`];
   if (access.kind !== 'public') lines.push('-H "Authorization: Bearer $HOLDFAST_TOKEN"');

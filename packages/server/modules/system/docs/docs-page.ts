@@ -5,7 +5,7 @@ import { document } from './document.ts';
 import { escapeHtml, inline, json, prose, searchable } from './html.ts';
 import { fieldNames, formsHtml } from './schema-html.ts';
 
-/** The readable documentation: every call, event, error and record on one page that needs nothing from elsewhere. */
+/** The readable documentation: every call, event, error and record on one page that loads nothing from elsewhere. */
 export function docsPage(): string {
   const sections = [...tagSections(), eventsSection(), errorsSection(), schemasSection()];
   const links = sections.map(({ id, title }) => `<li><a href="#${id}">${escapeHtml(title)}</a></li>`);

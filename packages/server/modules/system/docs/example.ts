@@ -11,7 +11,7 @@ const byFormat: Readonly<Record<string, string>> = {
   jwt: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1c3JfMSJ9.c2ln',
 };
 
-/** Fields whose name tells more than their schema. */
+/** Fields whose name says more than their schema. */
 const byName: Readonly<Record<string, string>> = {
   action: 'backup.created',
   against: 'live',
@@ -28,7 +28,7 @@ const byName: Readonly<Record<string, string>> = {
   url: 'https://acme.test/hooks/backups',
 };
 
-/** A value that fits the schema, small and readable: how an answer looks. */
+/** A small, readable value that fits the schema. */
 export function exampleOf(given: Schema, depth = 0, name = ''): unknown {
   const schema = schemaOf(given);
   if (schema.const !== undefined) return schema.const;
@@ -49,7 +49,7 @@ export function exampleOf(given: Schema, depth = 0, name = ''): unknown {
 
 function exampleObject(schema: Schema, depth: number): object {
   const names = Object.keys(schema.properties ?? {});
-  // Where nothing has to be there, something says more than nothing.
+  // Where no field is required, an example with some says more than an empty one.
   const required = new Set(schema.required?.length ? schema.required : names.slice(0, 1));
   const entries = Object.entries(schema.properties ?? {}).flatMap(([name, property]): [string, unknown][] => {
     if (!required.has(name)) return [];
@@ -59,7 +59,7 @@ function exampleObject(schema: Schema, depth: number): object {
   return Object.fromEntries(entries);
 }
 
-/** One entry shows them all; where it would hold itself, none. */
+/** One entry stands for all; none where the schema would contain itself. */
 function exampleArray(schema: Schema, depth: number): unknown[] {
   const wanted = Math.max(schema.minItems ?? 0, depth < depthMax ? 1 : 0);
   return Array.from({ length: wanted }, () => exampleOf(schema.items ?? {}, depth + 1));

@@ -1,7 +1,7 @@
 import { nameOf, type Schema, schemaOf } from './document.ts';
 import { escapeHtml, inline } from './html.ts';
 
-/** What a value may be, in a few words; a named schema is a link to where it stands. */
+/** The possible values in a few words; a named schema is a link to its description. */
 export function typeHtml(schema: Schema): string {
   if (schema.$ref) {
     const name = escapeHtml(nameOf(schema.$ref));
@@ -16,7 +16,7 @@ export function typeHtml(schema: Schema): string {
   return escapeHtml(schema.format ? `${type} (${schema.format})` : type);
 }
 
-/** The bounds a caller would run into; those of any sensible value are left out. */
+/** The bounds that a caller might exceed; bounds that any sensible value satisfies are left out. */
 function bounds({ minimum, maximum, minLength, maxLength, minItems, maxItems, default: given }: Schema): string {
   const sensible = (value: number | undefined) => value !== undefined && Math.abs(value) < 2 ** 31 - 1;
   const parts = [
@@ -33,7 +33,7 @@ function bounds({ minimum, maximum, minLength, maxLength, minItems, maxItems, de
 
 const nestedMax = 4;
 
-/** The fields of an object with their meaning, those of unnamed objects below it included. */
+/** The fields of an object with their meaning, including those of unnamed objects below it. */
 function fieldsHtml(schema: Schema, depth = 0): string {
   const rows = fieldsOf(schema).map(({ name, field, isRequired }) => {
     const below = depth < nestedMax ? unnamedBelow(field) : undefined;
@@ -59,7 +59,7 @@ function unnamedBelow(field: Schema): Schema | undefined {
   return (field.anyOf ?? field.oneOf)?.find((choice) => choice.properties);
 }
 
-/** A body or an answer: its own fields, or one table for each form it can take. */
+/** A body or an answer: its own fields, or one table per possible form. */
 export function formsHtml(schema: Schema): string {
   const choices = (schema.anyOf ?? schema.oneOf)?.filter((choice) => choice.type !== 'null');
   if (!choices) return schema.$ref ? `<p>${typeHtml(schema)}</p>` : fieldsHtml(schema);
@@ -68,7 +68,7 @@ export function formsHtml(schema: Schema): string {
     .join('');
 }
 
-/** The names of all fields, so that a search finds what holds them. */
+/** The names of all fields, for the search. */
 export function fieldNames(schema: Schema, depth = 0): string[] {
   if (depth > nestedMax) return [];
   const own = fieldsOf(schema).flatMap(({ name, field }) => [name, ...fieldNames(field, depth + 1)]);
