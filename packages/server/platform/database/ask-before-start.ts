@@ -3,11 +3,11 @@ import pg from 'pg';
 import { secondMs } from '../durations.ts';
 import { connectionLimits, serviceName } from './database.ts';
 
-/** A process that has just ended may be seen for a moment. */
+/** A process that has just ended may be visible for a moment. */
 const leavesMs = 5 * secondMs;
 const lookAgainMs = 200;
 
-/** Whether a start of the service has made its tables in this database. Nothing is made here. */
+/** Whether the service has ever created its tables in this database. Creates nothing. */
 export function wasPrepared(url: string): Promise<boolean> {
   return asCommand(url, async (client) => {
     const { rows } = await client.query("select to_regclass('holdfast_migrations.prepared') is not null as found");
@@ -15,7 +15,7 @@ export function wasPrepared(url: string): Promise<boolean> {
   });
 }
 
-/** Whether processes of the service work on this database. */
+/** Whether processes of the service use this database. */
 export function isServed(url: string): Promise<boolean> {
   return asCommand(url, async (client) => {
     for (const endsMs = performance.now() + leavesMs; ; await sleep(lookAgainMs)) {

@@ -1,11 +1,11 @@
-/** Told to whoever follows the organization, as soon as the change is committed. */
+/** Sent to the followers of the organization as soon as the change is committed. */
 export const changesChannel = 'holdfast_changes';
 
-/** Rows whose changes are told. Of some only what people see: a note of the last activity is no news. */
+/** Tables whose changes are announced. Some only announce what people see: a new last activity is no news. */
 export interface AnnouncedTable {
   readonly table: string;
   readonly kind: string;
-  /** Columns whose update is told; absent: every update. */
+  /** Columns whose updates are announced; absent: every update. */
   readonly columns?: readonly string[];
 }
 
@@ -24,7 +24,7 @@ const announce = `
     return null;
   end $$`;
 
-/** A trigger rather than a call in each store: no way to change a row can forget to tell. */
+/** A trigger instead of a call in each store, so that no change can be forgotten. */
 export function changeTriggers(tables: readonly AnnouncedTable[]): string[] {
   const triggers = tables.map(({ table, kind, columns }) => {
     const update = columns ? `update of ${columns.join(', ')}` : 'update';

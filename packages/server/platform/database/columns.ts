@@ -1,8 +1,8 @@
 import { type AnyPgColumn, integer, pgPolicy, pgRole, sql, text, timestamp } from './orm.ts';
 
 /**
- * Group roles that row-level security speaks of. The service logs in as a role that inherits neither;
- * each transaction puts on one of them, so a query outside such a transaction reaches no table at all.
+ * Group roles for row-level security. The service's login inherits neither. Each transaction assumes one of them, so a
+ * query outside such a transaction reaches no table.
  */
 export const tenantRole = pgRole('holdfast_tenant').existing();
 const systemRole = pgRole('holdfast_system').existing();
@@ -24,7 +24,7 @@ export function systemOnlyPolicies() {
   return [pgPolicy('system', { to: systemRole, for: 'all', using: sql`true`, withCheck: sql`true` })];
 }
 
-/** Milliseconds are enough for what people see, and survive a trip through a JavaScript Date. */
+/** Milliseconds are precise enough for people and survive a JavaScript Date. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 
 export const organizationId = () => text('organization_id').notNull();

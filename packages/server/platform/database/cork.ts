@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 
 const corked = new WeakSet<Duplex>();
 
-/** What is written until everything that runs in this go has asked what it wants to ask leaves in one write. */
+/** Collects what is written until everything that runs in this turn has been written, and sends it in one write. */
 export function corkUntilDone(stream: Duplex): void {
   if (corked.has(stream)) return;
   corked.add(stream);

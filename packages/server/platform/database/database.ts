@@ -19,26 +19,26 @@ export interface Transaction {
   readonly orm: NodePgDatabase;
   readonly client: TransactionClient;
   readonly organizationId: string | null;
-  /** Runs after the commit, and not at all if there is none. */
+  /** Runs after the commit; never runs if there is none. */
   onCommit(action: () => void): void;
 }
 
 export interface Database {
-  /** Work of one organization: row-level security shows and accepts its rows only. */
+  /** Work of one organization: row-level security shows and accepts only its rows. */
   tenant<T>(organizationId: string, work: (transaction: Transaction) => Promise<T>): Promise<T>;
-  /** Work across organizations: sign-in, dispatch, house-keeping. Every use is a place to look twice. */
+  /** Work across organizations: sign-in, dispatch, maintenance. Every use deserves a second look. */
   system<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** One read of one organization, in one round trip, under the same row-level security. */
   read<Values, Row>(organizationId: string, statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
   /** One statement without a role: reaches only functions granted to the login, no table. */
   call<Values, Row>(statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
-  /** False while nothing can be changed. Connections that were made at such a time are made anew. */
+  /** False while the database is read-only. Connections made at such a time are replaced. */
   isWritable(): Promise<boolean>;
-  /** What PostgreSQL announces; a connection of its own. */
+  /** Notifications of PostgreSQL, on a separate connection. */
   readonly notices: Notices;
-  /** For work that one process does at a time; a connection of its own. */
+  /** For work that one process does at a time, on a separate connection. */
   readonly taskLocks: TaskLocks;
-  /** For what must not be removed while it is read; a connection of its own. */
+  /** For what must not be removed while it is read, on a separate connection. */
   readonly useLocks: UseLocks;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface DatabaseOptions {
   url: string;
   poolSize: number;
   log: Logger;
-  /** For tests: a transaction begun inside another is an error, because at worst each waits for the other's connection. */
+  /** For tests: a nested transaction is an error, because each could wait for the other's connection. */
   refuseNested?: boolean;
 }
 
@@ -56,10 +56,10 @@ const writable = functionCall<[], { writable: boolean }>(
 );
 const identifierPattern = /^[A-Za-z0-9_-]{1,64}$/;
 const attemptsMax = 5;
-/** Serialization failure, deadlock: the same work may well succeed when it runs again. */
+/** Serialization failure and deadlock: the same work may succeed when it runs again. */
 const repeatableCodes = new Set(['40001', '40P01']);
 
-/** No statement, no wait for a lock and no forgotten transaction can hold a connection for longer than this. */
+/** No statement, lock wait or forgotten transaction can keep a connection for longer than this. */
 export const connectionLimits = {
   connectionTimeoutMillis: 15 * secondMs,
   statement_timeout: minuteMs,
@@ -67,10 +67,10 @@ export const connectionLimits = {
   idle_in_transaction_session_timeout: 2 * minuteMs,
 };
 
-/** By this the connections of the service's processes are known. */
+/** Identifies the connections of the service's processes. */
 export const serviceName = 'holdfast';
 
-/** Temporary tables are looked for last: one that was planted on a connection must not stand in for a table of ours. */
+/** Temporary tables are searched last: one that was planted on a connection must not replace a table of ours. */
 export const searchPathOption = '-c search_path=public,pg_temp';
 
 export function connectDatabase(options: DatabaseOptions): Database {
@@ -85,10 +85,10 @@ export function connectDatabase(options: DatabaseOptions): Database {
     ...connection,
     max: options.poolSize,
     idleTimeoutMillis: 30 * secondMs,
-    // What a transaction asks first travels with its begin instead of waiting for the answer to it.
+    // The first statement of a transaction is sent together with its begin instead of waiting for the answer.
     pipeline: true,
   } as pg.PoolConfig);
-  // Whatever an organization, or a person in none, does at once, half of the connections are for others.
+  // However much one organization (or person without one) does at once, half of the connections are left for others.
   const places = new Places(Math.max(1, Math.floor(options.poolSize / 2)));
   const onBroken = (error: Error) => options.log.warn({ err: error }, 'an idle database connection broke');
   pool.on('error', onBroken);
@@ -178,7 +178,9 @@ async function transact<T>(
 const insideTransaction = new AsyncLocalStorage<true>();
 const madeFor = new AsyncLocalStorage<string>();
 
-/** Answers a call: what it does across organizations takes the caller's places too, and leaves the others theirs. */
+/**
+ * Runs the answer to a call: its work across organizations also takes places of the caller, so that others keep theirs.
+ */
 export function answering<T>(caller: string, work: () => Promise<T>): Promise<T> {
   return madeFor.run(caller, work);
 }

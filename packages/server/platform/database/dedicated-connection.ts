@@ -6,16 +6,16 @@ const reconnectMs = 1000;
 export interface DedicatedConnectionOptions {
   config: pg.ClientConfig;
   log: Logger;
-  /** What the connection is for, as the log tells it. */
+  /** What the connection is for, as shown in the log. */
   purpose: string;
-  /** Runs on every new connection; one for which it fails is given up and made anew. */
+  /** Runs on every new connection; if it fails, the connection is closed and made again. */
   onConnect(client: pg.Client): Promise<void>;
   onLost?(): void;
 }
 
 /**
- * One connection beside the pool, for what belongs to a connection rather than to a transaction: subscriptions and
- * session locks. It holds nobody's place in the pool, and comes back by itself when it was lost.
+ * One connection outside the pool, for what belongs to a connection and not to a transaction: subscriptions and session
+ * locks. It takes no place in the pool and reconnects by itself.
  */
 export class DedicatedConnection {
   readonly #options: DedicatedConnectionOptions;

@@ -26,7 +26,7 @@ import { reachableFolder, reachablePrograms, type UnprivilegedUser, unprivileged
 const run = promisify(execFile);
 const superuser = 'holdfast';
 const databaseName = 'holdfast';
-/** Held by the one Holdfast process that uses this cluster; dies with its connection, so it is never stale. */
+/** Held by the one Holdfast process that uses this cluster. It ends with its connection, so it is never stale. */
 const instanceLock = 0x48f1;
 const startTimeoutMs = minuteMs;
 const stopTimeoutMs = 30_000;
@@ -34,25 +34,25 @@ const stopTimeoutMs = 30_000;
 export interface EmbeddedPostgres {
   /** Connection as the owner of the database. */
   readonly url: string;
-  /** Once, however often it is asked for. */
+  /** Stops once, however often it is called. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
   folder: string;
   log: Logger;
-  /** Trades crash safety for speed. For tests, whose data nobody misses. */
+  /** Gives up crash safety for speed; for tests. */
   unsafeFast?: boolean;
 }
 
-/** Another Holdfast process holds this data folder. */
+/** Another Holdfast process has this data folder. */
 export class DataFolderInUse extends Error {
   override name = 'DataFolderInUse';
 }
 
 /**
- * Starts, or adopts, the PostgreSQL server of a data folder.
- * A server left behind by a killed process is adopted; one that a living Holdfast uses is left alone and DataFolderInUse is thrown.
+ * Starts or adopts the PostgreSQL server of a data folder. A server left behind by a killed process is adopted. One
+ * that is in use by a living Holdfast is left alone, and DataFolderInUse is thrown.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await locate(options);
@@ -101,7 +101,7 @@ async function locate(options: EmbeddedPostgresOptions): Promise<Cluster> {
   };
 }
 
-/** Leaves a pointer in the data folder to a cluster that had to live elsewhere. */
+/** Leaves a link in the data folder to a cluster that had to be placed elsewhere. */
 async function linkOnce(target: string, path: string): Promise<void> {
   await symlink(target, path).catch(unlessThere);
 }
@@ -127,8 +127,8 @@ async function isInitialised(cluster: Cluster): Promise<boolean> {
 }
 
 /**
- * Makes a new cluster beside its place and moves it there whole, so that a killed first start is simply repeated and nothing with
- * data is ever removed. Of several that do so at once, each makes its own, and all go on with the one that was first.
+ * Makes a new cluster beside its place and moves it there as a whole. So a killed first start can be repeated, and no
+ * data is ever removed. If several do this at once, each makes its own, and all continue with the first one.
  */
 async function initialise(cluster: Cluster): Promise<void> {
   const unfinished = `${cluster.folder}.new-${randomUUID()}`;
@@ -139,7 +139,7 @@ async function initialise(cluster: Cluster): Promise<void> {
     await removeFolders(unfinished);
     if (!(await isInitialised(cluster))) throw error;
   }
-  // What starts that were killed have left, too. Whoever is still at it finds that there is a cluster.
+  // Also removes what killed starts have left. A start that is still running finds the existing cluster.
   await removeFolders(`${cluster.folder}.new`);
 }
 
@@ -148,7 +148,7 @@ async function makeCluster(cluster: Cluster, folder: string, password: string): 
   if (cluster.user) await chown(folder, cluster.user.uid, cluster.user.gid);
   const passwordCopy = `${folder}.password`;
   await writePrivately(passwordCopy, password, cluster.user);
-  // What is derived to prove a password without showing it takes longer than everything else that a connection takes.
+  // Proving a password without sending it takes longer than everything else about a connection.
   const proof = cluster.options.unsafeFast ? 'password' : 'scram-sha-256';
   const args = ['-D', folder, '-U', superuser, '-A', proof, '-E', 'UTF8', '--locale=C'];
   args.push(`--pwfile=${passwordCopy}`);
@@ -156,12 +156,12 @@ async function makeCluster(cluster: Cluster, folder: string, password: string): 
   await run(join(cluster.programs, 'bin', 'initdb'), args, processOptions(cluster));
 }
 
-/** Chosen once for a data folder, whoever comes first: a cluster whose password nobody has is lost. */
+/** Chosen once per data folder, by the first start: a cluster whose password nobody knows is lost. */
 async function firstPassword({ passwordFile }: Cluster): Promise<string> {
   const own = `${passwordFile}.new-${randomUUID()}`;
   await writePrivately(own, randomBytes(24).toString('base64url'));
   try {
-    // Not every file system has links; both ways leave alone what is there.
+    // Not every file system has links; both ways keep an existing file.
     const copy = () => copyFile(own, passwordFile, constants.COPYFILE_EXCL);
     await link(own, passwordFile).catch(copy).catch(unlessThere);
   } finally {
@@ -178,7 +178,7 @@ async function removeFolders(beginning: string): Promise<void> {
   const above = dirname(beginning);
   for (const name of await readdir(above))
     if (name.startsWith(basename(beginning)))
-      // What a killed start had begun may write on for a moment.
+      // A killed start may still be writing for a moment.
       await rm(join(above, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(
         () => undefined,
       );
@@ -218,7 +218,10 @@ async function adopt(cluster: Cluster, password: string): Promise<RunningServer 
   return { url, pid };
 }
 
-/** Two processes may start at once: the server lets only one of them launch it, the other one waits until it can adopt. */
+/**
+ * Two processes may start at once: the server lets only one of them launch it, and the other waits until it can adopt
+ * it.
+ */
 async function launchOrAdopt(cluster: Cluster, password: string): Promise<RunningServer> {
   try {
     return await launch(cluster, password);
@@ -330,7 +333,7 @@ function serverUrl(password: string, port: number): string {
   return `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`;
 }
 
-/** A fast shutdown: sessions are ended, data is written out. */
+/** A fast shutdown: sessions are ended and data is written to disk. */
 async function stopServer(pid: number): Promise<void> {
   if (!isAlive(pid)) return;
   process.kill(pid, 'SIGINT');

@@ -1,9 +1,9 @@
 import pg from 'pg';
 
 /**
- * PostgreSQL holds U+0000 in no text, and a name in Firestore may have one. In its place stand the mark and a 0; the mark
- * itself, which is as rare, is followed by a 1. Half a character, as a text has that was cut, becomes the sign for one that is not
- * known.
+ * PostgreSQL cannot store U+0000 in text, but a Firestore name may contain it. It is stored as this mark and a 0; the
+ * mark itself, which is as rare, is stored with a 1 after it. Half a character, as in a cut text, becomes the
+ * replacement character.
  */
 const mark = '\u001a';
 
@@ -17,7 +17,7 @@ export function unescapeText(text: string): string {
 
 export function encodeJson(value: unknown): string {
   const text = JSON.stringify(value);
-  // Only these of JSON's own escapes can stand for what is not plain.
+  // Of JSON's own escapes only these can stand for characters that need the mark.
   return /\\u(?:0000|001a|d[89a-f])/.test(text) ? JSON.stringify(value, (_, inner) => mapped(inner, storable)) : text;
 }
 
@@ -25,14 +25,14 @@ function storable(text: string): string {
   return escapeText(text.toWellFormed());
 }
 
-/** The same for what PostgreSQL keeps as it was written, a zero character too. */
+/** The same for values that PostgreSQL keeps as they were written, also with a zero character. */
 export function encodeEvent(value: unknown): string {
   const text = JSON.stringify(value);
   const wellFormed = (inner: string) => inner.toWellFormed();
   return /\\ud[89a-f]/.test(text) ? JSON.stringify(value, (_, inner) => mapped(inner, wellFormed)) : text;
 }
 
-/** A parameter of a statement: the driver would write an object down without a look at what its texts hold. */
+/** A parameter of a statement: the driver would serialize an object without checking its texts. */
 export function encodeParameter(value: unknown): unknown {
   const isObject = typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
   return isObject ? encodeJson(value) : value;
@@ -42,14 +42,14 @@ export function decodeJson(text: string): unknown {
   return text.includes('\\u001a') ? JSON.parse(text, (_, inner) => mapped(inner, unescapeText)) : JSON.parse(text);
 }
 
-/** However a column is read, what is JSON in it is decoded. */
+/** Decodes JSON however its column is read. */
 pg.types.setTypeParser(pg.types.builtins.JSONB, decodeJson);
 
 function isPlain(text: string): boolean {
   return !text.includes('\0') && !text.includes(mark);
 }
 
-/** A text, or the names in an object; what is in it has its own turn. */
+/** Maps a text, or the names in an object; its values are visited separately. */
 function mapped(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 
-/** A policy as a migration makes it: name, table, and the whole statement. */
+/** A policy as in a migration: name, table, and the whole statement. */
 const creation = /CREATE POLICY "([^"]+)" ON "([^"]+)" [^;]*;/g;
 
 /**
- * Whether the database came from a server that had our roles to one that has not: a dump holds grants and policies, but no
- * roles, and what names a role that is missing is left out when it is read in.
+ * Whether the database was moved to a server without our roles. A dump contains grants and policies but no roles, and a
+ * restore of it skips what names a missing role.
  */
 export async function hasLostRoles(client: pg.Client, roles: readonly string[]): Promise<boolean> {
   const { rows } = await client.query<{ lost: boolean }>(
@@ -20,7 +20,7 @@ export async function hasLostRoles(client: pg.Client, roles: readonly string[]):
   return rows[0]?.lost === true;
 }
 
-/** Makes every policy again that the migrations made and that is no longer there. */
+/** Creates every policy of the migrations that is missing. */
 export async function restorePolicies(client: pg.Client, migrationsFolder: string): Promise<number> {
   const { rows } = await client.query<{ policy: string }>(
     `select c.relname || '/' || p.polname as policy from pg_policy p join pg_class c on c.oid = p.polrelid

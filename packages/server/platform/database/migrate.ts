@@ -11,13 +11,13 @@ import { hasLostRoles, restorePolicies } from './lost-policies.ts';
 import { drizzle, migrate } from './orm.ts';
 import { queueGrants, queueRole } from './queue-grants.ts';
 
-/** Serialises the start of several processes on one database. */
+/** Serializes concurrent starts on one database. */
 const migrationLock = 0x48f0;
 const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url));
 const oldestVersion = 140_000;
-/** What the login puts on: a tenant's work, work across tenants, and the queue's own. */
+/** The roles that the login assumes: a tenant's work, work across tenants, and the queue's own work. */
 const groupRoles = ['holdfast_tenant', 'holdfast_system', queueRole];
-/** Stands for the name of a database where a fingerprint goes for its copies too; no database has it. */
+/** Used instead of a database's name for a fingerprint that is also valid for its copies; no database has this name. */
 const everyCopy = '';
 const loginSecret = 'database login';
 const migrationLimits = { lock: '60s', statement: '30min' };
@@ -25,27 +25,29 @@ const migrationLimits = { lock: '60s', statement: '30min' };
 export interface MigrationOptions {
   /** Connection as the owner. */
   ownerUrl: string;
-  /** Seals the password of the login role that this function makes; without it nobody else logs in as that role. */
+  /**
+   * Seals the password of the login role that this function creates; without it nobody else can log in as that role.
+   */
   keyring?: Keyring;
-  /** A login that the operator made. */
+  /** A login that the operator created. */
   appUrl?: string | undefined;
   log: Logger;
   /** Functions of the modules, replaced at every start. */
   functions: readonly string[];
-  /** Whatever else `afterTables` brings about, as text. */
+  /** What else `afterTables` produces, as text. */
   fingerprint?: string;
-  /** Work on the same locked connection after the tables stand, such as the queue's own schema. */
+  /** Runs on the same locked connection after the tables exist, for example for the queue's own schema. */
   afterTables?: (ownerUrl: string) => Promise<void>;
 }
 
-/** Brings the database to the newest schema and returns the address the service is to log in with. */
+/** Migrates the database to the newest schema and returns the address for the service's login. */
 export async function prepareDatabase(options: MigrationOptions): Promise<string> {
   const client = new pg.Client({ connectionString: options.ownerUrl, application_name: 'holdfast migration' });
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
-    // Only now: processes that start together wait for each other as long as it takes. A migration itself must not wait for
-    // somebody's lock for long, because everybody else would wait behind it.
+    // Set only now: processes that start together wait for each other without a limit. A migration itself must not wait
+    // long for a lock, because everybody else would wait behind it.
     await client.query(
       `set lock_timeout = '${migrationLimits.lock}'; set statement_timeout = '${migrationLimits.statement}'`,
     );
@@ -75,7 +77,7 @@ export async function prepareDatabase(options: MigrationOptions): Promise<string
   }
 }
 
-/** What a copy of the database has as well: tables, functions, the queue. */
+/** The part that a copy of the database also has: tables, functions, the queue. */
 async function ensureStructure(client: pg.Client, options: MigrationOptions): Promise<void> {
   await migrate(drizzle(client), { migrationsFolder, migrationsSchema: 'holdfast_migrations' });
   for (const statement of options.functions) await client.query(statement);
@@ -88,8 +90,8 @@ interface Fingerprints {
 }
 
 /**
- * Everything this start would bring about, in one hash. When the last start brought about the same, there is nothing to do, and
- * other processes that are working are not disturbed by grants and changes of roles.
+ * A hash of everything that this start would do. When the last start did the same, there is nothing to do, and running
+ * processes are not disturbed by grants and role changes.
  */
 async function fingerprintsOf(options: MigrationOptions, password: string): Promise<Fingerprints> {
   const journal = await readFile(join(migrationsFolder, 'meta', '_journal.json'), 'utf8');
@@ -124,7 +126,7 @@ async function readFingerprints(client: pg.Client): Promise<Fingerprints> {
   };
 }
 
-/** The name of the database belongs to the whole: a copy made from a template has no login of its own yet. */
+/** The name of the database is part of the whole: a copy made from a template has no login yet. */
 async function writeFingerprints(client: pg.Client, { structure, whole }: Fingerprints): Promise<void> {
   await client.query(
     'create table if not exists holdfast_migrations.prepared (database text not null, fingerprint text not null)',
@@ -143,7 +145,7 @@ async function requireVersion(client: pg.Client): Promise<void> {
     throw new StartFailure('DATABASE_URL: Holdfast needs PostgreSQL 14 or newer.');
 }
 
-/** Roles belong to the whole server, so another database's start may make them at the same moment. */
+/** Roles belong to the whole server, so the start of another database may create them at the same moment. */
 async function ensureGroupRoles(client: pg.Client): Promise<void> {
   for (const role of groupRoles) await ensureRole(client, role, 'nologin nobypassrls');
 }
@@ -172,8 +174,8 @@ async function ensureLoginRole(client: pg.Client, options: MigrationOptions, pas
 }
 
 /**
- * The password of the login, the same for every process and every master key: a new one would shut out all that run. Whoever
- * cannot open what the installation has sealed is refused here, before anything is touched.
+ * The login's password is the same for every process and every master key: a new one would lock out running processes.
+ * A start that cannot open the installation's sealed values is refused here, before anything is changed.
  */
 async function knownLogin(client: pg.Client, { keyring }: MigrationOptions): Promise<string> {
   if (!keyring) return randomBytes(32).toString('base64url');
@@ -196,7 +198,7 @@ async function keepLogin(client: pg.Client, keyring: Keyring, password: string):
   );
 }
 
-/** The roles that an earlier start of this very database left on its server. A copy has no login of its own yet. */
+/** The roles that an earlier start of this database created on its server. A copy has no login yet. */
 async function knownRoles(client: pg.Client, { appUrl }: MigrationOptions, { whole }: Fingerprints): Promise<string[]> {
   return appUrl || whole === undefined ? groupRoles : [...groupRoles, await loginRole(client)];
 }
@@ -214,7 +216,7 @@ async function loginUrl(client: pg.Client, options: MigrationOptions, password: 
 }
 
 const systemRights = ['DELETE', 'INSERT', 'SELECT', 'UPDATE'];
-/** Tables whose rows prove something; with all others a tenant may do everything. */
+/** Tables with restricted rights, because their rows are evidence; a tenant has all rights on the others. */
 const tenantRightsOf: Record<string, string[]> = { audit_logs: ['INSERT', 'SELECT'], audit_checkpoints: ['SELECT'] };
 
 interface TableRights {
@@ -225,7 +227,7 @@ interface TableRights {
   readonly tenant: string[];
 }
 
-/** Tenants reach tables under row-level security alone; audit rows can be added by them but neither changed nor removed. */
+/** Tenants use tables under row-level security only. They can add audit rows, but neither change nor remove them. */
 async function grant(client: pg.Client, login: string): Promise<void> {
   const rightsOf = (role: string) =>
     `array(select privilege_type from aclexplode(c.relacl) where grantee = '${role}'::regrole order by 1)`;
@@ -245,7 +247,7 @@ async function grant(client: pg.Client, login: string): Promise<void> {
   await client.query(statements.join(';\n'));
 }
 
-/** Only what a table lacks or has too much: every grant writes to the catalogue, which all connections read anew then. */
+/** Only missing or superfluous rights: every grant writes to the catalogue, which all connections then read again. */
 function grantsOf({ name, isOfTenants, hasColumnRights, system, tenant }: TableRights): string[] {
   const table = pg.escapeIdentifier(name);
   const tenantRights = isOfTenants ? (tenantRightsOf[name] ?? systemRights) : [];

@@ -5,8 +5,8 @@ import { DedicatedConnection } from './dedicated-connection.ts';
 type Listener = (payload: string) => void;
 
 /**
- * What PostgreSQL announces on channels, over one connection for the whole process. Only a hint: notices can be lost with
- * the connection, so every listener is called with '' after each (re)connection and looks for itself now and then.
+ * PostgreSQL's notifications, on one connection for the whole process. They can be lost with the connection, so every
+ * listener is called with '' after each (re)connection and reads the state itself now and then.
  */
 export class Notices {
   readonly #listeners = new Map<string, Set<Listener>>();
@@ -14,7 +14,7 @@ export class Notices {
 
   constructor(config: pg.ClientConfig, log: Logger) {
     this.#connection = new DedicatedConnection({
-      // Several subscribe, or wait to be ready, at once.
+      // Several callers subscribe, or wait to be ready, at once.
       config: { ...config, pipeline: true } as pg.ClientConfig,
       log,
       purpose: 'notices',
@@ -34,7 +34,7 @@ export class Notices {
     return () => listeners.delete(listener);
   }
 
-  /** Once this has resolved, nothing that is announced on a channel subscribed to goes unheard. */
+  /** After this has resolved, no notification on a subscribed channel is missed. */
   async ready(): Promise<void> {
     await this.#connection.open();
     await this.#connection.client?.query('select 1');

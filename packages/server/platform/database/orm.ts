@@ -3,8 +3,8 @@ import type { PgTable as Table, TableConfig } from 'drizzle-orm/pg-core';
 import { encodeEvent, encodeJson, escapeText, unescapeText } from './json.ts';
 
 /**
- * The one door to the query builder, in the form of files that Node need not look up a package for: its package lists so many
- * entries that their hundreds of modules took a third of the time in which a service starts.
+ * The only import of the query builder, by file so that Node need not resolve a package: its package lists so many
+ * entries that its hundreds of modules took a third of the service's start.
  */
 const require = createRequire(import.meta.url);
 const core: typeof import('drizzle-orm') = require('drizzle-orm');
@@ -19,17 +19,17 @@ export type { AnyPgColumn, PgColumn, TableConfig } from 'drizzle-orm/pg-core';
 export const { and, asc, desc, eq, fillPlaceholders, getTableColumns, gt, gte, inArray, is, isNotNull, isNull } = core;
 export const { lt, lte, max, ne, or, sql } = core;
 export const { bigint, boolean, check, customType, date, getTableConfig, index, integer } = postgres;
-/** JSON that may hold any text. */
+/** JSON whose texts may contain any character. */
 export const jsonb = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => 'jsonb',
   toDriver: encodeJson,
 });
-/** What was told, kept as it was written. */
+/** An event, kept as it was written. */
 export const json = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => 'json',
   toDriver: encodeEvent,
 });
-/** Text that may hold any character, such as the path of a document. */
+/** Text with any characters, such as the path of a document. */
 export const anyText = customType<{ data: string; driverData: string }>({
   dataType: () => 'text',
   toDriver: escapeText,

@@ -2,13 +2,13 @@ import pg from 'pg';
 import { StartFailure } from '../start-failure.ts';
 import { connectionLimits, searchPathOption } from './database.ts';
 
-/** How PgBouncer refuses settings that it does not know. */
+/** How PgBouncer refuses unknown settings. */
 const unknownParameter = /unsupported startup parameter/;
 
 /**
- * Locks, notifications and settings belong to a session. A pooler that hands the server's sessions from one client to the
- * next between transactions would lose notifications, leave locks behind with strangers, and lend them settings of ours, all
- * without an error. So it is found out before anything is locked or migrated.
+ * Locks, notifications and settings belong to a session. A pooler that shares the server's sessions between clients
+ * would lose notifications, leave locks in other clients' sessions and give them our settings, all without an error. So
+ * this is checked before anything is locked or migrated.
  */
 export async function requireOwnSessions(url: string): Promise<void> {
   const [first, second] = [connect(url), connect(url)];
@@ -40,7 +40,7 @@ function connect(url: string): pg.Client {
     options: searchPathOption,
     connectionTimeoutMillis,
   });
-  // Whatever breaks is told by the question that was under way.
+  // The failing query reports the error.
   client.on('error', () => undefined);
   return client;
 }

@@ -22,17 +22,17 @@ type OwnedTable = PgTable<TableConfig & { columns: { id: PgColumn; organizationI
 
 export interface PageRequest<Filter extends string> {
   limit: number;
-  /** Where the page before ended, as `placeOf` writes it. */
+  /** Where the previous page ended, as written by `placeOf`. */
   before: string | undefined;
   filters?: { readonly [Name in Filter]?: unknown };
 }
 
-/** Where a page ends: cursors hold it. */
+/** Where a page ends, for the cursor. */
 export function placeOf({ id, createdAt }: { id: string; createdAt: Date }): string {
   return `${id} ${createdAt.toISOString()}`;
 }
 
-/** Of what people wrote into the records of a page, as text; one record always fits. */
+/** Limits the user-written text of a page; one record always fits. */
 const pageBytesMax = 4 * 1024 * 1024;
 
 /** Rows of a page that ends before its limit, because the next one would not fit. */
@@ -41,8 +41,8 @@ export interface CutRows {
 }
 
 /**
- * What is shown of each column so that no page outgrows its bytes: a row behind them comes without its wide columns and
- * without its organization, and says only that there is one. Lists of names may have a megabyte in each of 200 rows.
+ * The columns to select so that no page exceeds its bytes. A row after that comes without its wide columns and its
+ * organization, and only shows that there is one. Lists of names may have a megabyte in each of 200 rows.
  */
 function shownWithinBytes(columns: Record<string, PgColumn>, order: readonly SQL[]): Record<string, SQL> {
   const wide = Object.entries(columns).filter(([, column]) => column.getSQLType() === 'jsonb');
@@ -55,10 +55,10 @@ function shownWithinBytes(columns: Record<string, PgColumn>, order: readonly SQL
 }
 
 /**
- * Pages of a table, newest first. `filters` holds one condition per filter, with a placeholder of the filter's name;
- * each combination of filters that somebody asks for becomes one statement. `createdAt` adds the filters `from` and `to`:
- * pages between two times come by the time, which is indexed, instead of by the id. What is read `beside` the rows comes
- * in the same round trip.
+ * Pages of a table, newest first. `filters` has one condition per filter, with a placeholder of the filter's name; each
+ * combination of filters in use becomes one statement. `createdAt` adds the filters `from` and `to`: pages between two
+ * times are ordered by the time, which is indexed, instead of the id. What is read `beside` the rows comes in the same
+ * round trip.
  */
 export function pagesOf<
   Table extends OwnedTable,

@@ -1,12 +1,11 @@
 import pg from 'pg';
 
-/** Put on by the connections of the queue itself, and by nobody else. */
+/** Assumed only by the queue's own connections. */
 export const queueRole = 'holdfast_queue';
 
 /**
- * Who reaches the tables of the queue. Its own connections do everything. A tenant's transaction may add jobs of its
- * organization and see the id it was given; it neither reads nor changes any, its own among them. The bare login reaches
- * nothing.
+ * Who reaches the queue's tables. Its own connections can do everything. A tenant's transaction may add jobs of its
+ * organization and see their ids; it can neither read nor change any job. The bare login reaches nothing.
  */
 export async function queueGrants(client: pg.Client, login: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(

@@ -4,7 +4,7 @@ import { corkUntilDone } from './cork.ts';
 import { knownRowReader, learnRowReader, type ResultField, type ResultRow, type Statement } from './statement.ts';
 
 const lanesMax = 4;
-/** A lane with more reads than this under way gets company. */
+/** A lane with more open reads than this gets a second one. */
 const busyReads = 16;
 const assumeTenantRole = {
   name: 'holdfast_assume_tenant_role',
@@ -12,9 +12,9 @@ const assumeTenantRole = {
 };
 
 /**
- * Reads of one statement, in one round trip each. A lane is a connection that many callers share: reads travel behind
- * each other without waiting for answers, and all that is asked in one go leaves in one write.
- * Each read is a transaction of its own: it assumes the tenant's role and organization, reads, and gives them up at its end.
+ * Reads of one statement, in one round trip each. A lane is a connection that many callers share: reads follow each
+ * other without waiting for answers, and all reads of one turn are sent in one write. Each read is its own transaction:
+ * it assumes the tenant's role and organization, reads, and ends them.
  */
 export class ReadLanes {
   readonly #config: pg.ClientConfig;
@@ -27,7 +27,7 @@ export class ReadLanes {
     this.#onBroken = onBroken;
   }
 
-  /** With an organization the read assumes its role; without one it assumes none and reaches functions only. */
+  /** With an organization the read assumes its role; without one it assumes none and reaches only functions. */
   async read<Values, Row>(
     organizationId: string | null,
     statement: Statement<Values, Row>,
@@ -43,7 +43,7 @@ export class ReadLanes {
     }
   }
 
-  /** Reads from now on take new connections; those under way are answered first. */
+  /** Later reads take new connections; open ones are answered first. */
   renew(): void {
     const former = this.#lanes;
     this.#lanes = [];
@@ -120,7 +120,7 @@ interface Wire {
 
 const nothing = { text: '' };
 
-/** The driver pipelines only what is a query of its own kind. */
+/** The driver only pipelines its own kind of query. */
 class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { text: string }) => object) {
   readonly name: string;
   readonly text: string;
@@ -145,7 +145,7 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
     this.text = statement.text;
     this.#organizationId = organizationId;
     this.#statement = statement;
-    // Before anything is on the wire: half a message would shift the answers of everybody behind it.
+    // Done before anything is sent: half a message would shift the answers of all later reads.
     this.#values = values.map(asText);
     this.#resolve = resolve;
     this.#reject = reject;
@@ -205,7 +205,7 @@ function asText(value: unknown): string | null {
   throw new TypeError('a read takes text, numbers, instants, truth values and lists of text');
 }
 
-/** As text inside of a PostgreSQL array. */
+/** A text inside a PostgreSQL array. */
 function asElement(value: unknown): string {
   if (typeof value !== 'string') throw new TypeError('a list in a read is a list of text');
   return `"${value.replace(/["\\]/g, '\\$&')}"`;

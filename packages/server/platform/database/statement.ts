@@ -18,12 +18,12 @@ export interface ResultField {
 
 export type ResultRow = readonly (string | null)[];
 
-/** A read whose text never changes: built once, planned once per connection, run with other values each time. */
+/** A read whose text never changes: built once, planned once per connection, run with different values. */
 export interface Statement<Values, Row> {
   readonly name: string;
   readonly text: string;
   bind(values: Values): readonly unknown[];
-  /** Made once, from the server's description of the result. */
+  /** Built once, from the server's description of the result. */
   rowReader(fields: readonly ResultField[]): (row: ResultRow) => Row;
 }
 
@@ -36,7 +36,7 @@ type RowOf<Columns extends Record<string, PgColumn>> = {
 const dialect = new PgDialect();
 let count = 0;
 
-/** Never the same twice: a connection runs whatever it first learned under a name. */
+/** Never reuses a name: a connection keeps the statement that it first got under a name. */
 function nextName(): string {
   count += 1;
   return `holdfast_read_${count}`;
@@ -44,16 +44,16 @@ function nextName(): string {
 
 const selecting = <Columns extends Record<string, PgColumn>>(columns: Columns) => new QueryBuilder().select(columns);
 
-/** What is read beside the columns of a table, from other tables. Within them, columns are named as text. */
+/** Additional reads from other tables. Inside them, columns are named in SQL text. */
 export type Beside = Readonly<Record<string, SQL>>;
 type BesideOf<Others extends Beside> = { [Key in keyof Others]: Others[Key] extends SQL<infer Value> ? Value : never };
 
-/** A row of a table with what is read beside it. */
+/** A row of a table with the additional reads. */
 export type RowBeside<Table extends PgTable, Others extends Beside> = Table['$inferSelect'] & BesideOf<Others>;
 
 /**
- * A selection of table columns; what differs from run to run is a `sql.placeholder` in it. In place of a column an
- * expression of its type may be `shown`.
+ * A selection of table columns; variable parts are a `sql.placeholder`. An expression of the same type may be `shown`
+ * instead of a column.
  */
 export function selection<Columns extends Record<string, PgColumn>, Others extends Beside = Record<never, SQL>>(
   columns: Columns,
@@ -86,8 +86,8 @@ export function selection<Columns extends Record<string, PgColumn>, Others exten
 }
 
 /**
- * The whole rows for which `which` holds; what differs from run to run is a `sql.placeholder` in it. Jobs look the same few
- * records up all the time, and building the text of such a query takes longer than the database takes to answer it.
+ * The whole rows that match `which`; variable parts are a `sql.placeholder`. Jobs read the same few records all the
+ * time, and building the text of such a query takes longer than the database needs to answer it.
  */
 export function rowsWhere<Table extends PgTable, Others extends Beside = Record<never, SQL>>(
   table: Table,
@@ -119,7 +119,7 @@ export function rowsWhere<Table extends PgTable, Others extends Beside = Record<
 // biome-ignore lint/suspicious/noExplicitAny: how a result is read depends on its statement, which is the key.
 const rowReaders = new WeakMap<Statement<any, any>, (row: ResultRow) => any>();
 
-/** Undefined until the server has described the result of this statement once. */
+/** Undefined until the server has described this statement's result once. */
 export function knownRowReader<Values, Row>(statement: Statement<Values, Row>): ((row: ResultRow) => Row) | undefined {
   return rowReaders.get(statement);
 }
@@ -133,7 +133,7 @@ export function learnRowReader<Values, Row>(
   return reader;
 }
 
-/** A call of a database function; its rows come as the driver reads them. */
+/** A call of a database function; its rows are parsed by the driver. */
 export function functionCall<Values extends readonly unknown[], Row>(text: string): Statement<Values, Row> {
   return {
     name: nextName(),
@@ -156,7 +156,7 @@ type Parser = (value: string) => unknown;
 const { TIMESTAMPTZ, TIMESTAMP, DATE, INTERVAL } = pg.types.builtins;
 const readByColumns = new Set<number>([TIMESTAMPTZ, TIMESTAMP, DATE, INTERVAL]);
 
-/** Columns of the schema read instants from text themselves. */
+/** Columns of the schema parse timestamps from text themselves. */
 function parserBelowColumns(dataTypeID: number): Parser {
   return readByColumns.has(dataTypeID) ? (value) => value : (pg.types.getTypeParser(dataTypeID, 'text') as Parser);
 }

@@ -2,7 +2,7 @@ import type { EventPayload } from '../event-payload.ts';
 import { instant, organizationId, systemOnlyPolicies, tenantPolicies } from './columns.ts';
 import { bigint, index, integer, json, jsonb, pgTable, primaryKey, sql, text } from './orm.ts';
 
-/** Events written in the transaction of the change they tell of; the dispatcher turns them into deliveries and then marks them. */
+/** Events written in the transaction of their change; the dispatcher turns them into deliveries and then marks them. */
 export const outboxEvents = pgTable(
   'outbox_events',
   {
@@ -15,7 +15,7 @@ export const outboxEvents = pgTable(
     payload: json('payload').$type<EventPayload>().notNull(),
     createdAt: instant('created_at').notNull(),
     dispatchedAt: instant('dispatched_at'),
-    /** One that could not be dispatched waits until then, so that those behind it do not. */
+    /** An event that could not be dispatched waits until then, so that later ones do not have to. */
     setAsideUntil: instant('set_aside_until'),
   },
   (table) => [
@@ -25,7 +25,7 @@ export const outboxEvents = pgTable(
   ],
 ).enableRLS();
 
-/** Answers of POST calls kept for replay. The caller is a user or a service account. */
+/** Stored answers of POST calls for replay. The caller is a user or a service account. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -34,7 +34,7 @@ export const idempotencyKeys = pgTable(
     caller: text('caller').notNull(),
     key: text('key').notNull(),
     requestHash: text('request_hash').notNull(),
-    /** The id, without its prefix, of what the call creates: a second try creates the same. */
+    /** The id, without its prefix, of what the call creates: a second try uses the same. */
     newId: text('new_id'),
     lockedUntil: instant('locked_until'),
     status: integer('status'),
@@ -50,7 +50,7 @@ export const idempotencyKeys = pgTable(
   ],
 ).enableRLS();
 
-/** House-keeping of the scheduler role, and when each piece of it last succeeded. */
+/** Tasks of the scheduler role, and when each one last succeeded. */
 export const periodicTasks = pgTable(
   'periodic_tasks',
   {
@@ -58,7 +58,7 @@ export const periodicTasks = pgTable(
     everyMs: bigint('every_ms', { mode: 'number' }).notNull(),
     registeredAt: instant('registered_at').notNull(),
     succeededAt: instant('succeeded_at'),
-    /** Why it failed since. */
+    /** Why it has failed since then. */
     error: text('error'),
   },
   () => systemOnlyPolicies(),
@@ -75,7 +75,7 @@ export const installationSecrets = pgTable(
   () => systemOnlyPolicies(),
 ).enableRLS();
 
-/** Mails that wait for the mail server. What they say is sealed, because their links let people in. */
+/** Mails that wait for the mail server. Their text is sealed, because their links let people in. */
 export const outgoingMails = pgTable(
   'outgoing_mails',
   {
@@ -90,7 +90,10 @@ export const outgoingMails = pgTable(
   ],
 ).enableRLS();
 
-/** What only grows, and does not shrink when the rows that were counted go. A connection adds in a slot of its own, so that nobody waits. */
+/**
+ * Counters that do not shrink when the counted rows are removed. Each connection adds in its own slot, so that nobody
+ * waits.
+ */
 export const totals = pgTable(
   'totals',
   {

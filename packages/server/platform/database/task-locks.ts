@@ -3,8 +3,8 @@ import type { Logger } from '../log.ts';
 import { DedicatedConnection } from './dedicated-connection.ts';
 
 /**
- * Locks that last as long as a piece of work and not as long as a transaction, so that the work holds no connection of the pool.
- * They belong to one connection: when it is lost they are free for others, and the work is told to stop.
+ * Locks that last as long as a task and not as long as a transaction, so that the task holds no connection of the pool.
+ * They belong to one connection: when it is lost, others can take the locks and the task is aborted.
  */
 export class TaskLocks {
   readonly #connection: DedicatedConnection;
@@ -21,7 +21,7 @@ export class TaskLocks {
     });
   }
 
-  /** Runs the work unless someone, here or in another process, holds the lock of this name. Tells whether it ran. */
+  /** Runs the work unless this or another process holds the lock of this name. Returns whether it ran. */
   async runAlone(name: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
     await this.#connection.open();
     const { client } = this.#connection;

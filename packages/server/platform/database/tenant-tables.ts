@@ -10,8 +10,8 @@ interface Queries {
 }
 
 /**
- * Every table whose rows belong to an organization, quoted, those that point at others first: deleting in this order
- * breaks no reference. Read from the catalogue, so that a table added later cannot be forgotten.
+ * Every table whose rows belong to an organization, quoted, referencing tables first: deleting in this order breaks no
+ * reference. Read from the catalogue, so that a later table cannot be forgotten.
  */
 export async function tenantTables(client: Queries): Promise<string[]> {
   const tables = await client.query<{ name: string }>(
@@ -30,7 +30,7 @@ export async function tenantTables(client: Queries): Promise<string[]> {
   ).map((name) => pg.escapeIdentifier(name));
 }
 
-/** Tables that point at each other in a circle come in any order; their references must cascade or be deferred. */
+/** Tables with circular references come in any order; their references must cascade or be deferred. */
 function childrenFirst(tables: readonly string[], references: readonly Reference[]): string[] {
   const ordered: string[] = [];
   const seen = new Set<string>();

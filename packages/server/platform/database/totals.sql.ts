@@ -5,14 +5,14 @@ export interface CountedEndings {
   readonly statuses: readonly string[];
 }
 
-/** A number of a row whose growth is added up. */
+/** A number in a row whose growth is added up. */
 export interface CountedGrowth {
   readonly table: string;
   readonly name: string;
   readonly column: string;
 }
 
-/** More slots than connections: whoever adds finds its row free, and two who add in another order do not lock each other out. */
+/** More slots than connections, so that concurrent counters neither wait nor deadlock. */
 const slots = 1024;
 
 const add = `
@@ -38,7 +38,7 @@ const countGrowth = `
   end $$`;
 const closed = `revoke all on function holdfast_add_to_total(text, text, bigint) from public`;
 
-/** A trigger rather than a call in each store: no way to end can forget to be counted. */
+/** A trigger instead of a call in each store, so that no ending is missed. */
 export function totalTriggers(endings: readonly CountedEndings[], growths: readonly CountedGrowth[]): string[] {
   return [
     add,

@@ -4,13 +4,13 @@ import { drizzle, type NodePgDatabase } from './orm.ts';
 import { knownRowReader, learnRowReader, type Statement } from './statement.ts';
 
 const statementsMax = 2000;
-/** Values are read by whoever knows the columns. */
+/** Values are parsed by the code that knows the columns. */
 const asTexts = { getTypeParser: () => (text: string) => text } as pg.CustomTypesConfig;
 const statementNames = new Map<string, string>();
 
 /**
- * The connection as one transaction may use it. Afterwards it refuses: the connection already serves somebody else, and a
- * statement that came late would run with their rights.
+ * The connection for one transaction. Afterwards it throws: the connection already serves somebody else, and a late
+ * statement would run with their rights.
  */
 export class TransactionClient {
   readonly #connection: pg.PoolClient;
@@ -32,7 +32,7 @@ export class TransactionClient {
     return this.#connection.query<Row>(asked as string, values?.map(encodeParameter));
   }
 
-  /** A statement whose text never changes, as `Database.read` runs it, inside this transaction. */
+  /** Runs a prepared statement, like `Database.read`, inside this transaction. */
   async read<Values, Row>(statement: Statement<Values, Row>, values: Values): Promise<Row[]> {
     const { name, text } = statement;
     const asked = { name, text, rowMode: 'array', types: asTexts } as pg.QueryConfig;
@@ -52,10 +52,12 @@ export class TransactionClient {
   }
 }
 
-/** Its columns are those of a table, which a newer release beside this one may add to: a kept plan would fail then. */
+/**
+ * Statements that return all columns of a table: a newer release may add a column, and a stored plan would then fail.
+ */
 const hasOpenColumns = (text: string) => /\b(select|returning)\s+\*|\.\*/i.test(text);
 
-/** A name for a statement; the server keeps its plan under it. Bounded: texts that vary without end are not kept. */
+/** A name for a statement, under which the server stores its plan. Limited, because some texts vary without end. */
 function statementName(text: string): string | undefined {
   const known = statementNames.get(text);
   if (known !== undefined || statementNames.size >= statementsMax || hasOpenColumns(text)) return known;

@@ -1,12 +1,12 @@
-/** Why the database does not do what it is asked, in a sentence for whoever asked. The same call may succeed later. */
+/** Why the database cannot do a request, in a sentence for the caller. The same call may succeed later. */
 export interface DatabaseTrouble {
   readonly sentence: string;
   readonly retryAfterSeconds: number;
 }
 
-/** A restarted PostgreSQL takes calls again after a few seconds. */
+/** A restarted PostgreSQL accepts calls again after a few seconds. */
 const backSeconds = 5;
-/** Somebody has to do something first. */
+/** Somebody has to repair something first. */
 const mendedSeconds = 30;
 
 const again = 'Try again shortly.';
@@ -46,7 +46,7 @@ function all(trouble: DatabaseTrouble, codes: string[]): [string, DatabaseTroubl
   return codes.map((code) => [code, trouble]);
 }
 
-/** The driver gives what it finds out by itself no code. */
+/** The driver's own errors have no code. */
 function saidByDriver(message: string): DatabaseTrouble | undefined {
   if (/timeout exceeded when trying to connect/.test(message)) return busy;
   return /Connection terminated|not queryable|^timeout expired$/.test(message) ? away : undefined;
@@ -55,7 +55,7 @@ function saidByDriver(message: string): DatabaseTrouble | undefined {
 /** Undefined when the failure is not one of the database itself. */
 export function troubleOf(error: unknown): DatabaseTrouble | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
-    // Something else than the database could not be reached.
+    // Something other than the database could not be reached.
     if (current.message === 'fetch failed') return undefined;
     const { code = '' } = current as NodeJS.ErrnoException;
     const trouble = troubles.get(code) ?? saidByDriver(current.message);
@@ -64,7 +64,7 @@ export function troubleOf(error: unknown): DatabaseTrouble | undefined {
   return undefined;
 }
 
-/** A connection on which this was said is of no more use: the next one may lead to a server that takes changes. */
+/** A connection with this error is of no more use: a new one may reach a server that accepts writes. */
 export function isReadOnly(error: unknown): boolean {
   return troubleOf(error) === readOnly;
 }

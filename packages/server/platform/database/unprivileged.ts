@@ -2,16 +2,16 @@ import { cp, mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartFailure } from '../start-failure.ts';
 
-/** An operating-system user without rights, because PostgreSQL refuses to run as root. */
+/** An operating-system user without privileges, because PostgreSQL refuses to run as root. */
 export interface UnprivilegedUser {
   uid: number;
   gid: number;
 }
 
-/** Where things go that the unprivileged user must reach although the data folder or the checkout is closed to it. */
+/** For files that the unprivileged user must reach when the data folder or the checkout is closed to it. */
 const sharedFolder = '/var/lib/holdfast';
 
-/** The user the server process drops to; undefined when this process is not root and needs none. */
+/** The user of the server process; undefined when this process is not root and needs none. */
 export async function unprivilegedUser(): Promise<UnprivilegedUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const entries = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
@@ -40,7 +40,7 @@ function grantsSearch(found: { mode: number; uid: number; gid: number }, user: U
   return (found.mode & 0o001) !== 0;
 }
 
-/** `wanted` when the user can reach it, else a folder of the same purpose under /var/lib/holdfast. */
+/** `wanted` if the user can reach it, or else a folder for the same purpose under /var/lib/holdfast. */
 export async function reachableFolder(
   wanted: string,
   purpose: string,
@@ -51,7 +51,10 @@ export async function reachableFolder(
   return join(sharedFolder, purpose);
 }
 
-/** A copy of the server's programs that the user can execute, when the originals lie below a closed folder such as /root. */
+/**
+ * A copy of the server's programs that the user can execute, when the originals are below a closed folder such as
+ * /root.
+ */
 export async function reachablePrograms(
   native: string,
   purpose: string,

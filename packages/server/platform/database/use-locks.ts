@@ -10,8 +10,8 @@ const retryMs = 25;
 const waitMsMax = 10 * secondMs;
 
 /**
- * Says that something is in use, to all processes, for as long as it is read and without a transaction. Any number may use a
- * thing at once; whoever wants to remove it asks with `isUnused`. The uses of a process that dies end with its connection.
+ * Marks something as in use, for all processes, while it is read and without a transaction. Any number of readers may
+ * use a thing at once; before a removal, ask `isUnused`. The uses of a dead process end with its connection.
  */
 export class UseLocks {
   readonly #connection: DedicatedConnection;
@@ -26,7 +26,7 @@ export class UseLocks {
     });
   }
 
-  /** From here on these are in use; what it resolves to ends that. Waits while somebody is about to remove one of them. */
+  /** Marks these as in use; the result releases them. Waits while somebody is about to remove one of them. */
   async hold(names: readonly string[]): Promise<() => Promise<void>> {
     await this.#connection.open();
     for (const deadlineMs = performance.now() + waitMsMax; ; await sleep(retryMs)) {
@@ -49,8 +49,8 @@ export class UseLocks {
   }
 
   /**
-   * A new connection knows nothing of what the lost one held. Somebody may just be asking whether one of these is unused,
-   * which keeps it from being held; that passes, so what could not be held is tried again for as long as it is used.
+   * A new connection has lost the locks of the former one. Somebody may be asking at this moment whether one of these
+   * is unused, which blocks its lock for a short time. So failed locks are tried again for as long as they are needed.
    */
   async #holdAgain(client: pg.Client): Promise<void> {
     for (const names of [...this.#held]) {
@@ -66,7 +66,7 @@ export class UseLocks {
       } while (!(await tryHold(client, names)));
       if (!this.#held.has(names)) await release(client, names);
     } catch {
-      // The connection was lost again: the next one holds them.
+      // The connection was lost again: the next one locks them.
     }
   }
 }
@@ -76,7 +76,7 @@ interface Locking {
   readonly client: TransactionClient;
 }
 
-/** Those of the names that somebody uses. Nobody begins to use one of the others before the transaction ends. */
+/** The names that are in use. Until the transaction ends, nobody can begin to use one of the others. */
 export async function usedAmong({ client }: Locking, names: readonly string[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) as name
@@ -86,7 +86,7 @@ export async function usedAmong({ client }: Locking, names: readonly string[]): 
   return rows.map(({ name }) => name);
 }
 
-/** The same for any number of names, as of now: nothing keeps others from beginning to use one. */
+/** The same for any number of names, at this moment only: others may begin to use one right after. */
 export async function usedNow({ client }: Locking, names: readonly string[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) as name
@@ -99,7 +99,7 @@ export async function usedNow({ client }: Locking, names: readonly string[]): Pr
   return rows.map(({ name }) => name);
 }
 
-/** Whether nobody uses it; and if so, that nobody begins to before the transaction ends. */
+/** Whether nobody uses it; if so, nobody can begin to before the transaction ends. */
 export async function isUnused(transaction: Locking, name: string): Promise<boolean> {
   return (await usedAmong(transaction, [name])).length === 0;
 }
