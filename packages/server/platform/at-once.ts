@@ -1,12 +1,12 @@
 import { Problem } from './problem.ts';
 
-/** Calls that wait for a foreign machine: one organization has so many under way at most, in each process. */
+/** Limits calls that wait for an external machine: one organization has at most `max` open at once, in each process. */
 export class AtOnce {
   readonly #what: string;
   readonly #max: number;
   readonly #underWay = new Map<string, number>();
 
-  /** `what` is the plural that the refusal names. */
+  /** `what` is the plural for the error message. */
   constructor(what: string, max: number) {
     this.#what = what;
     this.#max = max;

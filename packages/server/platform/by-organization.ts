@@ -1,13 +1,16 @@
 import { minuteMs } from './durations.ts';
 
 const organizationsAtOnce = 8;
-/** What one organization may take of a run: whatever its storage hangs on, the next run of all others comes soon. */
+/**
+ * One organization gets at most this much of a run, so that a hanging storage does not delay the next run of all
+ * others.
+ */
 const organizationMsMax = 10 * minuteMs;
 
 /**
- * Upkeep that goes through what all organizations have: several organizations at once, each of them one piece of work
- * after the other. Slow storage of one holds up nobody else, and what fails is told and left for the next time. So is what
- * an organization has no time left for; a run begins with any of its work, so that what hangs does not always come first.
+ * Maintenance over all organizations: several organizations at once, one item after the other within each. So slow
+ * storage of one does not delay others. A failure is logged and left for the next run, and so is what an organization
+ * has no time left for. A run starts with a random item, so that a hanging one does not always come first.
  */
 export async function byOrganization<Item extends { readonly organizationId: string }>(
   items: readonly Item[],

@@ -12,7 +12,7 @@ export interface Change {
 
 type Listener = (change: Change) => void;
 
-/** What changed, handed to those who follow an organization. Any number of them cost one connection. */
+/** Passes changes to the followers of an organization. All followers together use one connection. */
 export class Changes {
   readonly #notices: Notices;
   readonly #listeners = new Map<string, Set<Listener>>();
@@ -22,7 +22,10 @@ export class Changes {
     this.#notices = notices;
   }
 
-  /** Resolves once nothing goes unheard any more; what it resolves to ends it. Notices can be lost: look for yourself now and then. */
+  /**
+   * Resolves once every later change is delivered; the result stops it. Notifications can be lost, so followers have to
+   * read the state now and then.
+   */
   async follow(organizationId: string, listener: Listener): Promise<() => void> {
     const listeners = this.#listeners.get(organizationId) ?? new Set();
     listeners.add(listener);

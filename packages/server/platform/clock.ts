@@ -1,13 +1,13 @@
-/** The only place that reads the machine's clock; everything else is handed a Clock so that tests can move time. */
+/** The only place that reads the machine's clock; all other code gets a Clock, so that tests can move time. */
 export interface Clock {
   now(): Date;
-  /** How far a test has moved time for everybody: what other clocks say counts as moved along. */
+  /** How far a test has moved time for everybody, so that other clocks are corrected by the same amount. */
   readonly worldMs?: number;
 }
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** The real time shifted by an adjustable offset: time passes by itself and can be pushed forward as well. */
+/** The real time plus an adjustable offset: time passes by itself and can also be moved forward. */
 export class OffsetClock implements Clock {
   #worldMs = 0;
   #wrongMs = 0;
@@ -24,7 +24,7 @@ export class OffsetClock implements Clock {
     this.#worldMs += milliseconds;
   }
 
-  /** From now on this clock is wrong by so much, and no other is. */
+  /** Makes only this clock wrong by this much. */
   goWrong(milliseconds: number): void {
     this.#wrongMs = milliseconds;
   }

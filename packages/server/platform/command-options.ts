@@ -1,11 +1,11 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { StartFailure } from './start-failure.ts';
 
-/** An option of a command, with a line about it for the help. */
+/** An option of a command, with a line for its help. */
 interface CommandOption {
   readonly type: 'string' | 'boolean';
   readonly default?: string | boolean;
-  /** What stands behind its name in the help; `N` takes whole numbers alone. */
+  /** What follows its name in the help; `N` accepts only whole numbers. */
   readonly value?: string;
   readonly about: string;
 }
@@ -16,16 +16,16 @@ type Parsed<Own extends Options> = ReturnType<
   typeof parseArgs<{ options: WithHelp<Own> & ParseArgsConfig['options']; allowPositionals: true }>
 >;
 
-/** A command that people type: `npm start`, and every script beside it that takes options. */
+/** A command that people type: `npm start`, and every script that takes options. */
 export interface Command<Own extends Options> {
-  /** As it is typed, without its options: `npm run fuzz -- [NAME…]`. */
+  /** How it is typed, without its options: `npm run fuzz -- [NAME…]`. */
   readonly usage: string;
   readonly about: string;
   readonly options: Own;
   readonly takesNames?: boolean;
 }
 
-/** What was typed is no such command: the process ends with 2, as programs do. */
+/** The command line is wrong: the process ends with 2, as programs do. */
 export class UsageMistake extends StartFailure {}
 
 const help = { type: 'boolean', short: 'h', default: false, about: 'show this, and end' } as const;
@@ -40,7 +40,7 @@ export function describeCommand({ usage, about, options }: Command<Options>): st
   return `${usage} [options]\n\n${about}\n\n${lines.join('\n')}\n`;
 }
 
-/** What was typed behind a command. Throws a mistake in one sentence. */
+/** Parses the arguments of a command. Throws a mistake in one sentence. */
 export function parseCommand<const Own extends Options>(command: Command<Own>, args: readonly string[]): Parsed<Own> {
   const { options, takesNames: allowPositionals = false } = command;
   let parsed: ReturnType<typeof parseArgs>;
@@ -58,7 +58,7 @@ export function parseCommand<const Own extends Options>(command: Command<Own>, a
   return parsed as Parsed<Own>;
 }
 
-/** The same for a script: help is shown, a mistake is told, and in both cases nothing else happens. */
+/** The same for a script: shows help or a mistake, and does nothing else in both cases. */
 export function readCommand<const Own extends Options>(command: Command<Own>): Parsed<Own> {
   try {
     const parsed = parseCommand(command, process.argv.slice(2));

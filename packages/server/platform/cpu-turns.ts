@@ -1,15 +1,14 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** However long a slice took, a rest after it is no longer. */
+/** A pause is never longer than this, however long the slice took. */
 const restMsMax = 8;
-/** So many rests more follow while somebody waits for an answer. */
+/** While somebody waits for an answer, this many more pauses follow. */
 const longerRests = 3;
 
 /**
- * Work that computes for long on the thread that answers calls, such as an export, does so in slices, one at a time.
- * Organizations take turns, and after each slice the thread is free for as long as the slice took: many exports of one
- * organization together use half of the thread at most, a quarter while calls wait for their answers, and keep no call
- * waiting for longer than a slice.
+ * Long computations on the thread that answers calls, such as an export, run in slices, one at a time. Organizations
+ * take turns. After each slice the thread is free for as long as the slice took. So all exports together use at most
+ * half of the thread, a quarter while calls wait for their answers, and no call waits longer than a slice.
  */
 export class CpuTurns {
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -27,8 +26,8 @@ export class CpuTurns {
   }
 
   /**
-   * The same for a job: at once while nobody calls. While somebody does, the jobs of this process take turns with the rest,
-   * so that a call waits for a slice and not for all that is ready.
+   * The same for a job: at once while there are no calls. While there are, the jobs of this process take turns with the
+   * slices, so that a call waits for one slice and not for all of them.
    */
   async takeForJob(organizationId: string): Promise<void> {
     if (this.hasCalls) await this.take(organizationId);
@@ -39,7 +38,7 @@ export class CpuTurns {
     return this.#calls > 0;
   }
 
-  /** A call is under way from when it came until its answer begins. */
+  /** A call counts from its arrival until its answer begins. */
   callBegan(): void {
     this.#calls += 1;
   }
@@ -53,7 +52,7 @@ export class CpuTurns {
     for (let begin = this.#next(); begin !== undefined; begin = this.#next()) {
       const startedMs = performance.now();
       begin();
-      // What follows from the promise runs before this.
+      // The continuation of the promise runs before this.
       await nextTurn();
       await this.#rest(Math.min(restMsMax, performance.now() - startedMs));
     }

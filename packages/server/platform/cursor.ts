@@ -3,8 +3,8 @@ import type { CutRows } from './database/pages.ts';
 import { invalid } from './problem.ts';
 
 /**
- * Cursors are opaque, signed, and bound to the list and its filters: one that was made for another list,
- * other filters or by someone else is refused rather than misread.
+ * Cursors are opaque, signed, and bound to the list and its filters: a cursor of another list, with other filters or
+ * another signature is refused.
  */
 export class Cursors {
   readonly #key: KeyObject;
@@ -32,7 +32,7 @@ export class Cursors {
   }
 
   /**
-   * One page of a list: reads the cursor, asks for one row more than is shown, and writes the cursor of the next page.
+   * One page of a list: reads the cursor, queries one row more than is shown, and writes the cursor of the next page.
    * The list's name and its filters are bound into the cursor.
    */
   async page<Row extends { id: string }>(
@@ -61,7 +61,7 @@ export interface PageQuery {
   cursor?: string | undefined;
 }
 
-/** The filters of a list as its store takes them: `from` and `to` are instants there. */
+/** The filters of a list in the form of its store, with `from` and `to` as dates. */
 export function withInstants<Query extends { from?: string | undefined; to?: string | undefined }>({
   from,
   to,
@@ -74,7 +74,7 @@ export function withInstants<Query extends { from?: string | undefined; to?: str
   };
 }
 
-/** One page out of rows that were read with one more than the limit, or cut where the next one would not fit. */
+/** One page of rows. The rows were read with one more than the limit, or were cut where the next one would not fit. */
 export function pageOf<Row>(
   rows: readonly Row[] & CutRows,
   limit: number,

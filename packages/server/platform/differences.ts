@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** The fields of `wanted` that are given and differ from what stands. A change without any is none, and nobody is told of it. */
+/**
+ * The fields of `wanted` that are given and differ from the row. Without any there is no change, and nothing is audited
+ * or sent.
+ */
 export function differences<Row extends object>(
   row: Row,
   wanted: { [Field in keyof Row]?: Row[Field] | undefined },

@@ -2,7 +2,7 @@ import { dayMs, hourMs, secondMs } from '@holdfast/contract';
 
 export { dayMs, hourMs, minuteMs, secondMs } from '@holdfast/contract';
 
-/** In the unit the queue wants. */
+/** The queue counts in seconds. */
 export const hourSeconds = hourMs / secondMs;
 export const daySeconds = dayMs / secondMs;
 

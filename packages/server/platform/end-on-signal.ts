@@ -1,10 +1,13 @@
-/** The same wish, told by the terminal to all that runs there and by npm to what it started, arrives twice within this time. */
+/**
+ * One request to stop can arrive twice within this time: from the terminal to every process in it, and from npm to its
+ * child.
+ */
 const sameWishMs = 500;
 
 /**
- * Resolved with the signal, when somebody asks for the end. Heard from the first moment on: a service that is told to stop while it starts
- * stops when it has started, and leaves no database server behind. A terminal that is closed asks by SIGHUP, and nobody
- * reads any more then. Who asks twice does not want to wait.
+ * Resolves with the signal that asks the process to end. Listens from the very start: a service that is told to stop
+ * during its start stops right after it and leaves no database server behind. A closed terminal sends SIGHUP, and then
+ * nobody reads the output any more. A second request ends the process at once.
  */
 export function endOnSignal(): Promise<NodeJS.Signals> {
   let askedMs: number | undefined;

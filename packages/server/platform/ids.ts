@@ -22,9 +22,12 @@ export type IdPrefix =
   | 'req'
   | 'tsk';
 
-/** Makes ids such as `bkp_01K9…`: 48 bits of milliseconds, then 80 random bits, so they sort by time and cannot be guessed. */
+/**
+ * Makes ids such as `bkp_01K9…`: 48 bits of milliseconds, then 80 random bits, so they sort by time and cannot be
+ * guessed.
+ */
 export interface Ids {
-  /** `chosen` is what stands behind the prefix where that was settled before. */
+  /** `chosen` is the part after the prefix, if it was chosen before. */
   next(prefix: IdPrefix, chosen?: string): string;
 }
 
@@ -37,12 +40,12 @@ export function createIds(clock: Clock): Ids {
   return { next: (prefix, chosen = idPartAt(clock.now())) => `${prefix}_${chosen}` };
 }
 
-/** What stands behind the prefix of an id that is made at this instant. */
+/** The part after the prefix of an id made at this time. */
 export function idPartAt(instant: Date): string {
   return `${encodeTime(instant.getTime())}${encodeRandom()}`;
 }
 
-/** Every id made at this instant or later sorts behind it. */
+/** Every id made at this time or later sorts after it. */
 export function firstIdAt(prefix: IdPrefix, instant: Date): string {
   return `${prefix}_${encodeTime(instant.getTime())}`;
 }
@@ -57,7 +60,7 @@ function encodeTime(milliseconds: number): string {
   return text;
 }
 
-/** 80 bits as 16 characters of 5 bits, drawn from a pool because asking the kernel per id is slow. */
+/** 80 bits as 16 characters of 5 bits, from a pool because asking the kernel per id is slow. */
 function encodeRandom(): string {
   if (poolOffset + randomBytesPerId > pool.length) {
     randomFillSync(pool);

@@ -18,7 +18,7 @@ interface LoggedError {
   readonly stack?: string;
 }
 
-/** A stream of log lines for a person: the time, a word for the level, the sentence, and what belongs to it. */
+/** A stream of log lines for people: the time, a word for the level, the message, and its fields. */
 export function textLines(write: (text: string) => void): Writable {
   return new Writable({
     decodeStrings: false,
@@ -29,7 +29,7 @@ export function textLines(write: (text: string) => void): Writable {
   });
 }
 
-/** One line of JSON as a person reads it. A stack is shown only for what nobody foresaw. */
+/** One line of JSON in the form for people. A stack is only shown for unexpected errors. */
 function textLine(line: string): string {
   const { time, level, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown> & { err?: LoggedError };
   const at = new Date(Number(time)).toISOString().slice(0, 19).replace('T', ' ');
@@ -41,7 +41,7 @@ function textLine(line: string): string {
   return stack === undefined ? parts.join(' ') : `${parts.join(' ')}\n${stack.replace(/^/gm, '    ')}`;
 }
 
-/** On one line, without what would move the cursor. */
+/** One line, without characters that move the cursor. */
 function textOf(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is taken out

@@ -4,7 +4,7 @@ import { traceFields } from './tracing.ts';
 
 export type { Logger } from 'pino';
 
-/** Names of fields whose values never reach a log line, wherever in the logged object they stand (up to three levels deep). */
+/** Fields whose values never reach a log line, at any place in the logged object (up to three levels deep). */
 const secretFields = [
   'authorization',
   'cookie',
@@ -26,7 +26,7 @@ const secretFields = [
   'connectionString',
 ];
 
-/** The code of a sign-in is a secret; the code of an error is what one looks for in a log. */
+/** The code of a sign-in is secret; the code of an error is needed in a log. */
 const signInCodes = ['query.code', 'body.code', '*.query.code', '*.body.code'];
 
 const paths = [
@@ -34,7 +34,7 @@ const paths = [
   ...signInCodes,
 ];
 
-/** Errors of the database carry their whole connection with them, the key that cancels its statements included. */
+/** Database errors carry their whole connection, including the key that cancels its statements. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { client, ...told } = stdSerializers.err(error) as { client?: unknown };
@@ -52,7 +52,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** Lines for people on a terminal, JSON for whatever else reads; `LOG_FORMAT` decides otherwise. */
+/** Lines for people on a terminal, JSON otherwise, unless `LOG_FORMAT` says otherwise. */
 export function createProcessLogger(settings: { LOG_LEVEL: string; LOG_FORMAT?: 'json' | 'text' | undefined }): Logger {
   const format = settings.LOG_FORMAT ?? (process.stdout.isTTY ? 'text' : 'json');
   if (format === 'json') return createLogger(settings.LOG_LEVEL);
@@ -64,7 +64,7 @@ export function createProcessLogger(settings: { LOG_LEVEL: string; LOG_FORMAT?: 
 
 const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** A child logger that is made when something is logged: most requests log nothing. */
+/** A child logger that is made on first use: most requests log nothing. */
 export function lazyChild(parent: Logger, bindings: Bindings): Logger {
   let child: Logger | undefined;
   const made = (): Logger => {

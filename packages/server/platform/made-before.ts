@@ -3,7 +3,7 @@ import type { IdPrefix } from './ids.ts';
 import type { Platform } from './platform.ts';
 import type { Caller } from './principal.ts';
 
-/** What an earlier try of the same call has made: its process died, or failed, before it had answered. */
+/** What an earlier try of the same call has made: its process died or failed before it answered. */
 export async function madeBefore<T>(
   { database, ids }: Pick<Platform, 'database' | 'ids'>,
   { organization, origin }: Pick<Caller, 'organization' | 'origin'>,

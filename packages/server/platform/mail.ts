@@ -13,11 +13,11 @@ export interface Mail {
   subject: string;
   text: string;
   html: string;
-  /** What the mail is about, for an installation without a mail server: it is written to the log instead. */
+  /** The link in the mail: an installation without a mail server logs it instead. */
   link: string;
 }
 
-/** The queue waits up to five minutes between two tries, so this outlasts a week without a mail server. */
+/** The queue waits up to five minutes between two tries, so this lasts a week without a mail server. */
 const retryLimit = (7 * dayMs) / (5 * minuteMs);
 const connectTimeoutMs = 15_000;
 const silenceTimeoutMs = minuteMs;
@@ -33,7 +33,7 @@ type SendMail = z.infer<typeof sendMailJob.schema>;
 
 export const mailPurpose = (mailId: string) => `outgoing_mails:${mailId}`;
 
-/** Where mails are put, in the transaction of the change they tell of: a dead mail server delays them and loses none. */
+/** Takes mails in the transaction of their change: a mail server that is down delays them and loses none. */
 export class MailOutbox {
   readonly #queue: Queue;
   readonly #keyring: Keyring;
@@ -45,7 +45,7 @@ export class MailOutbox {
     this.#clock = platform.clock;
   }
 
-  /** A mail of the same id that still waits is replaced: only the newest is worth sending. */
+  /** Replaces a waiting mail of the same id: only the newest is worth sending. */
   async post(transaction: Transaction, organizationId: string, mailId: string, mail: Mail): Promise<void> {
     const plain = { ...mail, subject: plainHeader(mail.subject) };
     const sealed = this.#keyring.seal(JSON.stringify(plain), mailPurpose(mailId));
@@ -56,13 +56,13 @@ export class MailOutbox {
     await this.#queue.enqueue(transaction, sendMailJob, { organizationId, mailId });
   }
 
-  /** A mail that has lost its point is not sent if it still waits. */
+  /** A mail that is no longer needed is not sent if it still waits. */
   async withdraw({ orm }: Transaction, organizationId: string, mailId: string): Promise<void> {
     await orm.delete(outgoingMails).where(isMail(organizationId, mailId));
   }
 }
 
-/** What looks like an encoded word would be decoded by the reader's program into something nobody here has seen. */
+/** A mail program would decode text that looks like an encoded word into something nobody here has seen. */
 function plainHeader(text: string): string {
   return text.replaceAll('=?', '= ?');
 }
@@ -73,11 +73,11 @@ export interface MailWorkerOptions {
   log: Logger;
   smtpUrl: string | undefined;
   from: string;
-  /** Nothing is sent for an organization that is deleted. */
+  /** Nothing is sent for a deleted organization. */
   isActive: (organizationId: string) => Promise<boolean>;
 }
 
-/** Sends waiting mails, each at least once: it is removed only after the mail server has taken it. */
+/** Sends waiting mails, each at least once: a mail is removed only after the mail server has accepted it. */
 export function createMailWorker(options: MailWorkerOptions): JobHandler<SendMail> {
   const { database, keyring, log } = options;
   const send = options.smtpUrl ? smtpSender(options.smtpUrl, options.from) : logSender(log);
@@ -88,7 +88,7 @@ export function createMailWorker(options: MailWorkerOptions): JobHandler<SendMai
     const outcome = (await options.isActive(organizationId)) ? await send(mail) : 'sent';
     if (outcome === 'later' && !lastAttempt) throw new Error('the mail server did not take a mail; it is tried again');
     if (outcome !== 'sent') log.error({ organizationId, mailId }, 'a mail could not be delivered and was given up');
-    // The row may hold a newer mail by now; that one has a job of its own.
+    // The row may hold a newer mail now, which has its own job.
     await database.tenant(organizationId, ({ orm }) =>
       orm.delete(outgoingMails).where(and(isMail(organizationId, mailId), eq(outgoingMails.sealed, sealed))),
     );
@@ -115,10 +115,10 @@ export function createMailWorker(options: MailWorkerOptions): JobHandler<SendMai
   }
 }
 
-/** `never`: the server knows no such recipient, and asking again will not help. */
+/** `never`: the server refuses the recipient for good. */
 type Sender = (mail: Mail) => Promise<'sent' | 'later' | 'never'>;
 
-/** A fresh installation has no mail server; whoever runs it reads the log. */
+/** A fresh installation has no mail server; its operator reads the log. */
 function logSender(log: Logger): Sender {
   return async ({ to, subject, link }) => {
     log.warn({ to, subject, link }, 'SMTP_URL is not set, so this mail was not sent; hand its link on yourself');

@@ -1,4 +1,4 @@
-/** One figure of what exists, as it stands in the database at this moment. */
+/** One metric of what exists, with its present values in the database. */
 export interface MetricFamily {
   readonly name: string;
   readonly help: string;

@@ -1,4 +1,7 @@
-/** One line of text of at most `lengthMax` characters, as the contract has it; control characters, as names may hold them, become spaces. */
+/**
+ * One line of text of at most `lengthMax` characters, as in the contract; control characters, which names may contain,
+ * become spaces.
+ */
 export function oneLine(text: string, lengthMax: number): string {
   return text
     .slice(0, lengthMax)

@@ -5,7 +5,7 @@ import { notify } from './database/transaction-statements.ts';
 import type { EventPayload } from './event-payload.ts';
 import type { Ids } from './ids.ts';
 
-/** Something that happened in an organization, as the webhooks will tell it. */
+/** Something that happened in an organization, for its webhooks. */
 export interface OutboxEvent {
   organizationId: string;
   /** A name of the contract's event catalogue. */
@@ -22,7 +22,7 @@ export class Outbox {
   readonly #clock: Clock;
   readonly #ids: Ids;
   readonly #listeners: OutboxListener[] = [];
-  /** Transactions that wake the dispatcher already. */
+  /** Transactions that already wake the dispatcher. */
   readonly #waking = new WeakSet<Transaction>();
 
   constructor(clock: Clock, ids: Ids) {
@@ -30,7 +30,7 @@ export class Outbox {
     this.#ids = ids;
   }
 
-  /** Writes the event in the transaction of the change it tells of: no change without its event, no event without its change. */
+  /** Writes the event in the transaction of its change, so neither exists without the other. */
   async emit(transaction: Transaction, event: OutboxEvent): Promise<string> {
     const [id] = await this.emitAll(transaction, [event]);
     return id as string;
@@ -48,7 +48,7 @@ export class Outbox {
     return rows.map(({ id }) => id);
   }
 
-  /** Hears of every event in the transaction that writes it. */
+  /** Called for every event, in the transaction that writes it. */
   listen(listener: OutboxListener): void {
     this.#listeners.push(listener);
   }

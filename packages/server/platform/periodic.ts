@@ -4,20 +4,20 @@ import { minuteMs, secondMs } from './durations.ts';
 import type { Logger } from './log.ts';
 import { requireSameTime } from './same-time.ts';
 
-/** House-keeping that runs again and again. Each run must be bounded, and harmless to repeat and to break off. */
+/** A task that runs periodically. Each run must be bounded, and safe to repeat and to abort. */
 export interface PeriodicTask {
   readonly name: string;
   readonly everyMs: number;
   /** Several processes may run it at once; otherwise one at a time does. */
   readonly everywhere?: boolean;
-  /** It removes what is old, and does not run while the clocks disagree about what time it is. */
+  /** It removes old data, and does not run while the clocks disagree. */
   readonly removesByAge?: boolean;
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Rarer tasks are looked at this often, so that restarts do not put them off again and again. */
+/** Rarer tasks are checked this often, so that restarts do not delay them again and again. */
 const lookEveryMs = minuteMs;
-/** Frequent tasks write down that they work this often. */
+/** Frequent tasks save a sign of success this often. */
 const noteEveryMs = 20 * secondMs;
 /** A task that has not succeeded for so many of its periods is late. */
 const latePeriods = 3;
@@ -46,7 +46,7 @@ export class PeriodicTasks {
       this.#timers.add(setInterval(() => this.#tick(task), Math.min(task.everyMs, lookEveryMs)));
   }
 
-  /** One run of a task at once, waited for: what a test does instead of waiting for the time. */
+  /** Runs a task at once and waits for it: tests use this instead of waiting for the time. */
   async runNow(name: string): Promise<void> {
     const task = this.#tasks.find((candidate) => candidate.name === name);
     if (!task) throw new Error(`there is no periodic task "${name}"`);
@@ -63,7 +63,7 @@ export class PeriodicTasks {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** A run that is still going is not joined by another. */
+  /** Skips a tick while the previous run is still going. */
   #tick(task: PeriodicTask): void {
     if (this.#running.has(task)) return;
     const run = this.#runIfDue(task)
@@ -80,7 +80,7 @@ export class PeriodicTasks {
       await this.#runAlone(task);
   }
 
-  /** Other processes of the scheduler role skip their turn while one holds the task's lock. */
+  /** Other processes of the scheduler role skip their turn while one has the task's lock. */
   async #runAlone(task: PeriodicTask): Promise<boolean> {
     const work = async (signal: AbortSignal) => {
       if (task.removesByAge) await requireSameTime(this.#clock, this.#database);
@@ -101,7 +101,7 @@ export class PeriodicTasks {
   }
 }
 
-/** Times are the database's: all processes share them. What an older version left is forgotten. */
+/** Times are the database's, because all processes share them. Tasks of an older version are removed. */
 async function register({ client }: Transaction, tasks: readonly PeriodicTask[]): Promise<void> {
   const names = tasks.map(({ name }) => name);
   await client.query('delete from periodic_tasks where name <> all($1)', [names]);

@@ -1,4 +1,4 @@
-/** So many at once of each name; the others wait, in the order in which they came. */
+/** At most this many at once per name; the others wait in order. */
 export class Places {
   readonly #max: number;
   readonly #taken = new Map<string, number>();
@@ -30,7 +30,7 @@ export class Places {
     });
   }
 
-  /** A place is handed on rather than freed, so that nobody slips in between. */
+  /** A place is passed on instead of freed, so that nobody can take it in between. */
   #give(name: string): void {
     const waiting = this.#waiting.get(name);
     const next = waiting?.shift();

@@ -11,23 +11,23 @@ import type { Outbox } from './outbox.ts';
 import type { Queue } from './queue.ts';
 import type { Keyring } from './secrets/keyring.ts';
 
-/** What every module may stand on. Made once by the composition and handed down; nothing here knows a module. */
+/** What every module may use. Created once by the composition; nothing here knows a module. */
 export interface Platform {
   readonly config: Config;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
   readonly database: Database;
-  /** What changes in an organization, as it happens. */
+  /** Changes in an organization, as they happen. */
   readonly changes: Changes;
   readonly queue: Queue;
   readonly outbox: Outbox;
   readonly keyring: Keyring;
   readonly cursors: Cursors;
-  /** For whatever computes for long while others wait for answers. */
+  /** For long computations while others wait for answers. */
   readonly cpuTurns: CpuTurns;
-  /** The way to addresses that customers name. */
+  /** Connections to addresses that customers name. */
   readonly outbound: Outbound;
-  /** The address people use, without a slash at the end. Known once the socket listens. */
+  /** The public address, without a slash at the end. Known once the socket listens. */
   readonly baseUrl: () => string;
 }

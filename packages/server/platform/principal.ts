@@ -16,7 +16,7 @@ export interface ServiceAccountKey {
   readonly kind: 'key';
   readonly serviceAccountId: string;
   readonly organizationId: string;
-  /** Who owns that organization. */
+  /** The owner of that organization. */
   readonly ownerId: string | null;
   readonly email: string;
   readonly scopes: readonly Scope[];
@@ -28,35 +28,35 @@ export interface Anonymous {
 
 export const anonymous: Anonymous = { kind: 'anonymous' };
 
-/** The organization a call is made in, and what the caller is there. */
+/** The organization of a call, and the caller's role in it. */
 export interface OrganizationAccess {
   readonly id: string;
   readonly name: string;
   readonly plan: Plan;
-  /** Null for an API key, whose scopes decide. */
+  /** Null for an API key: its scopes decide. */
   readonly role: Role | null;
 }
 
-/** Where a call came from; goes into audit rows and logs. */
+/** Where a call came from, for audit rows and logs. */
 export interface RequestOrigin {
   readonly requestId: string;
   readonly ip: string | null;
   readonly userAgent: string | null;
   /**
-   * With an Idempotency-Key: what the call creates gets this id, behind its prefix, in every try. Who finds it there
-   * already answers with it: the process that made it died before it had answered.
+   * For a call with an Idempotency-Key: what the call creates gets this id, after its prefix, in every try. A try that
+   * finds the id already in use answers with that thing: an earlier try made it and died before it answered.
    */
   newId?: string;
 }
 
-/** Who makes a call, in which organization, from where. What a change needs to know of the call that wants it. */
+/** Who makes a call, in which organization, from where: what a change needs to know of its call. */
 export interface Caller {
   readonly organization: OrganizationAccess;
   readonly principal: Principal;
   readonly origin: RequestOrigin;
 }
 
-/** The same, for a change that may name the version of the resource it expects. */
+/** The same, for a change that may name the expected version of the resource. */
 export interface VersionedCaller extends Caller {
   readonly requireMatch: (etag: string) => void;
 }
@@ -67,6 +67,6 @@ export function callerId(principal: Principal): string {
   return principal.kind === 'key' ? principal.serviceAccountId : 'anonymous';
 }
 
-/** By what people know the caller. */
+/** The e-mail address of the caller, if it has one. */
 export const callerEmail = (principal: Principal): string | null =>
   principal.kind === 'anonymous' ? null : principal.email;

@@ -1,14 +1,14 @@
 import { type ErrorCode, type ErrorDetails, errorDefinition, type Plan, planAtLeast } from '@holdfast/contract';
 
 /**
- * An error the caller is meant to see: a code from the catalogue, a public sentence and details.
- * What only the operator may see goes into `cause`.
+ * An error for the caller: a code from the catalogue, a public sentence and details. What only the operator may see
+ * goes into `cause`.
  */
 export class Problem<Code extends ErrorCode = ErrorCode> extends Error {
   override name = 'Problem';
   readonly code: Code;
   readonly details: Record<string, unknown> | undefined;
-  /** When it is worth asking again, where that is known. */
+  /** When another try is worthwhile, if known. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -27,16 +27,16 @@ export class Problem<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** A quota that is used up: so many in a window, by a name that stands in the headers of the answer. */
+/** A used-up quota: a number per window, with the name in the answer's headers. */
 export interface UsedUpQuota {
   policy: string;
   limit: number;
   windowSeconds: number;
-  /** When it can be tried again with success, as far as this quota goes. */
+  /** When a retry can succeed, as far as this quota is concerned. */
   resetSeconds: number;
 }
 
-/** The answer names the quota, and in `Retry-After` when to go on. */
+/** The answer names the quota and, in `Retry-After`, when to try again. */
 export class QuotaUsedUp extends Problem {
   readonly quota: UsedUpQuota;
 

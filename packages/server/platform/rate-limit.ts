@@ -16,7 +16,7 @@ export interface RateLimiter {
 export const windowMs = minuteMs;
 const keysMax = 100_000;
 
-/** For one process. Bounded: when too many keys are remembered, those whose window is over are dropped, then the oldest. */
+/** For one process. Limited: with too many keys, those with an expired window are dropped, then the oldest. */
 export class MemoryRateLimiter implements RateLimiter {
   readonly #windows = new Map<string, { count: number; endsAtMs: number }>();
   readonly #clock: Clock;

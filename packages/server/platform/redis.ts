@@ -14,7 +14,7 @@ export async function connectRedis(url: string, log: Logger): Promise<Redis> {
     enableOfflineQueue: false,
     connectTimeout: 3000,
   });
-  // Each try to reach it again fails with an error of its own.
+  // Each failed attempt to reconnect emits its own error.
   let isAway = false;
   redis.on('error', (error: Error) => {
     if (!isAway) log.warn({ err: error }, 'Redis is away: each process counts its own calls until it is back');
@@ -28,7 +28,10 @@ export async function connectRedis(url: string, log: Logger): Promise<Redis> {
   return redis;
 }
 
-/** Shared by all API processes. While Redis is away each process counts for itself, so a lost Redis loosens the limit but stops nobody. */
+/**
+ * Shared by all API processes. While Redis is away each process counts for itself, so a lost Redis loosens the limit
+ * but blocks nobody.
+ */
 export class RedisRateLimiter implements RateLimiter {
   readonly #redis: Redis;
   readonly #fallback: RateLimiter;

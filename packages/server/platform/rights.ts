@@ -13,7 +13,7 @@ export function hasRight(
   return organization.role !== null && organization.role !== undefined && roleAtLeast(organization.role, role);
 }
 
-/** The role of a person or the scope of a key, whichever the caller is. */
+/** Checks the role of a person or the scope of a key. */
 export function requireRight(
   { role, scope }: OrganizationRight,
   { principal, organization }: Pick<Caller, 'principal' | 'organization'>,
@@ -30,7 +30,7 @@ export function requireRight(
   throw new Problem('PERMISSION_DENIED', `${what} needs the role ${role}; yours is ${organization.role}.`, { details });
 }
 
-/** For every call that can take stored data along: nobody deletes by another door what they may not delete by the front one. */
+/** For every call that can also remove backups, so that nobody gets around the right to delete them. */
 export function requireMayDeleteBackups(caller: Caller, what = 'Deleting backups'): void {
   requireRight(operations.deleteBackup.access, caller, what);
 }

@@ -3,10 +3,10 @@ import type { Database, Transaction } from './database/database.ts';
 import { minuteMs, secondMs } from './durations.ts';
 import { Problem } from './problem.ts';
 
-/** Machines that ask a time server differ by less than a second, and storage refuses calls that are further off than this. */
+/** Synchronized machines differ by less than a second, and storage refuses calls that are further off than this. */
 const apartMsMax = 15 * minuteMs;
 
-/** Two clocks tell different times, and nobody knows which of them is right. */
+/** Two clocks differ, and it is unknown which one is right. */
 export class ClocksDisagree extends Problem<'INVALID_STATE'> {}
 
 /** How far our clock is ahead of the database's. */
@@ -18,14 +18,14 @@ export async function aheadOfDatabaseMs(clock: Clock, { client }: Transaction): 
 }
 
 /**
- * The guard before everything that goes because of its age: a clock that is wrong by years would take what has years to
- * live. Throws while ours and the database's disagree, and nobody knows which of them is right.
+ * Call before anything is removed by age: a clock that is wrong by years would remove what has years to live. Throws
+ * while our clock and the database's disagree, because it is unknown which one is right.
  */
 export async function requireSameTime(clock: Clock, database: Database): Promise<void> {
   requireClose(await database.system((transaction) => aheadOfDatabaseMs(clock, transaction)), 'the database');
 }
 
-/** The same for another one who says what time it is, such as a storage: a database on this machine shares its clock. */
+/** The same for another source of time, such as a storage: a database on this machine shares our clock. */
 export function requireSameTimeAs(clock: Clock, theirs: Date, whose: string): void {
   requireClose(aheadOfMs(clock, theirs.getTime()), whose);
 }

@@ -1,4 +1,4 @@
-/** A start that cannot go on, in one sentence that tells what to change. */
+/** A start that cannot continue, with one sentence that says what to change. */
 export class StartFailure extends Error {
   override name = 'StartFailure';
 }

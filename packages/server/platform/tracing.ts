@@ -6,10 +6,10 @@ interface TracingSettings {
   OTEL_SERVICE_NAME: string;
 }
 
-/** Spans that have not been fetched by the receiver yet; more are dropped. */
+/** Spans that the receiver has not got yet; more are dropped. */
 const queuedSpansMax = 4096;
 
-/** The SDK is loaded only when somebody listens. Answers how to send what is left and stop. */
+/** The SDK is only loaded when traces are sent. Returns a function that sends the rest and stops. */
 export async function startTracing(
   settings: TracingSettings,
   version: string,
@@ -32,7 +32,7 @@ export async function startTracing(
   });
   provider.register();
   return async () => {
-    // A receiver that is away must not keep the service from ending.
+    // An unreachable receiver must not stop the service from ending.
     await provider.shutdown().catch(() => undefined);
     for (const api of [trace, context, propagation]) api.disable();
   };
@@ -53,7 +53,7 @@ function headersOf(text: string): Record<string, string> {
 
 const tracer = () => trace.getTracer('holdfast');
 
-/** Costs next to nothing while nobody listens. */
+/** Costs almost nothing while traces are off. */
 export async function inSpan<Result>(
   name: string,
   attributes: Attributes,
@@ -77,7 +77,7 @@ function noteFailure(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
 }
 
-/** What every line of the log says of the span it was written in. */
+/** What every log line says about its span. */
 export function traceFields(): { traceId?: string; spanId?: string } {
   const found = trace.getActiveSpan()?.spanContext();
   return found ? { traceId: found.traceId, spanId: found.spanId } : {};
@@ -94,7 +94,7 @@ export function traced<Port extends object>(
     get: (target, name) => {
       const value = Reflect.get(target, name, target) as unknown;
       if (typeof value !== 'function') return value;
-      // The port keeps private members, so it is called as itself.
+      // The port has private members, so methods are called on the port itself.
       if (!methods.includes(name as keyof Port & string)) return value.bind(target);
       return (...args: unknown[]) =>
         traceCall(`${prefix} ${String(name)}`, attributes, () => value.apply(target, args));

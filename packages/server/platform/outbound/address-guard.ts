@@ -4,14 +4,17 @@ import ipaddr from 'ipaddr.js';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Subnet = [Address, number];
 
-/** Global unicast; everything IPv6 that is routed on the internet lies in it. */
+/** Global unicast; it contains everything of IPv6 that is routed on the internet. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Whoever runs the service can open chosen subnets, so the setting is named wherever an address is refused. */
+/** The operator can open chosen subnets, so every refusal names the setting. */
 export const privateAddressReason =
   'lies in a private or reserved network, which only the operator of this service can open (OUTBOUND_ALLOWED_SUBNETS)';
 
-/** An address that the service does not dial for a customer. Does not name the address: what a name resolves to inside our network is nobody's business. */
+/**
+ * An address that the service does not dial for a customer. Does not contain the address, because names inside our
+ * network must not be revealed.
+ */
 export class AddressRefused extends Error {
   override name = 'AddressRefused';
   readonly code = 'ADDRESS_REFUSED';
@@ -22,9 +25,9 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Decides which addresses may be dialled on a customer's word. Only what is routed on the internet is; networks of
- * this house, of this machine, of the cloud's metadata, and every IPv6 form that embeds or translates IPv4 are not.
- * `allowedSubnets` opens chosen ones.
+ * Decides which addresses may be dialled at a customer's request: only those routed on the internet. Refused are local
+ * networks, this machine, the cloud's metadata, and every IPv6 form that embeds or translates IPv4. `allowedSubnets`
+ * opens chosen ones.
  */
 export class AddressGuard {
   readonly #allowed: readonly Subnet[];
@@ -33,19 +36,19 @@ export class AddressGuard {
     this.#allowed = allowedSubnets.map((subnet) => ipaddr.parseCIDR(subnet) as Subnet);
   }
 
-  /** Whether an address as the network stack takes it may be dialled. Whatever is not an address may not. */
+  /** Whether an address may be dialled, as the network stack reads it. Text that is not an address may not. */
   allows(address: string): boolean {
     const parsed = parse(address);
     return parsed !== undefined && (isRouted(parsed) || this.#isOpened(parsed));
   }
 
-  /** Whether the operator opened a subnet that the address lies in. */
+  /** Whether the operator opened a subnet with this address. */
   opens(address: string): boolean {
     const parsed = parse(address);
     return parsed !== undefined && this.#isOpened(parsed);
   }
 
-  /** Whether the host of a URL is an address that may not be dialled. A name may be: what it resolves to is checked when it is dialled. */
+  /** Whether the host of a URL is a forbidden address. A name is not: its addresses are checked when it is dialled. */
   refusesHost(host: string): boolean {
     const literal = host.replace(/^\[(.*)\]$/, '$1');
     return isIP(literal.replace(/%.*$/, '')) !== 0 && !this.allows(literal);
@@ -56,7 +59,7 @@ export class AddressGuard {
   }
 }
 
-/** IPv6 is brought into its canonical spelling first: the library takes `::10.0.0.1` for the mapped form, the network does not. */
+/** IPv6 is normalized first: the library takes `::10.0.0.1` for the mapped form, the network does not. */
 function parse(address: string): Address | undefined {
   const text = address.replace(/%.*$/, '');
   const family = isIP(text);
@@ -69,7 +72,7 @@ function isRouted(address: Address): boolean {
   return address instanceof ipaddr.IPv4 || address.match(globalUnicast);
 }
 
-/** `::ffff:10.0.0.1` is dialled as 10.0.0.1, so a subnet that opens the one opens the other. */
+/** `::ffff:10.0.0.1` is dialled as 10.0.0.1, so a subnet that opens one also opens the other. */
 function unmapped(address: Address): Address {
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }

@@ -4,9 +4,10 @@ import { type AddressGuard, AddressRefused } from './address-guard.ts';
 import type { Resolve } from './resolve.ts';
 
 /**
- * The look-up that sockets are opened with. The addresses it returns are the ones that are dialled, so a name server
- * cannot show one address to the check and another to the connection. One refused address refuses the name, unless the
- * operator opened a subnet the name also leads to, as for `localhost` with its two families: then only the allowed are dialled.
+ * The look-up of every socket. The addresses it returns are the ones that are dialled, so a name server cannot give the
+ * check one address and the connection another. One forbidden address refuses the whole name, unless the name also has
+ * an address in a subnet that the operator opened, as with the two families of `localhost`: then only the allowed ones
+ * are dialled.
  */
 export function guardedLookup(guard: AddressGuard, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {

@@ -11,15 +11,15 @@ import { createResolver, type Resolve } from './resolve.ts';
 
 export interface OutboundOptions {
   allowedSubnets: readonly string[];
-  /** Certificates trusted beside the usual ones. */
+  /** Certificates trusted in addition to the usual ones. */
   extraCertificates?: readonly string[] | undefined;
   resolve?: Resolve | undefined;
 }
 
-/** The way out: everything dialled on a customer's word goes through here, so that every address is checked. */
+/** All connections to addresses from customers go through here, so that every address is checked. */
 export interface Outbound {
   readonly guard: AddressGuard;
-  /** All addresses of a name, not checked yet. */
+  /** All addresses of a name, unchecked. */
   readonly resolve: Resolve;
   /** For our own requests. The caller closes it. */
   createAgent(options: { keepAliveMs: number }): Agent;
@@ -41,13 +41,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
     guard,
     resolve,
     createAgent: ({ keepAliveMs }) => {
-      // Callers bring their own overall deadline, so a connection attempt needs none of its own below a minute.
-      // One context for all connections: by default each of them would load the certificate store anew.
+      // Callers have their own overall deadline, so a connection attempt needs none below a minute. One context for all
+      // connections: by default each would load the certificate store again.
       const secureContext = createSecureContext(trust);
       const connect = buildConnector({ secureContext, lookup, allowH2: false, timeout: minuteMs });
       return new Agent({
         connect: (target, callback) => {
-          // No look-up happens for an address, so it is checked here.
+          // An address needs no look-up, so it is checked here.
           if (guard.refusesHost(target.hostname)) callback(new AddressRefused(), null);
           else connect(target, callback);
         },

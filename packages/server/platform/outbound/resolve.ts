@@ -10,8 +10,8 @@ const queryTries = 2;
 const answersMax = 32;
 
 /**
- * Asks the name servers without the system's resolver. That one runs on two threads which the whole process shares,
- * so that two names whose servers never answer would hold up every other look-up. The hosts file is honoured.
+ * Asks the name servers without the system's resolver, which runs on two threads for the whole process: two names whose
+ * servers never answer would block every other look-up. The hosts file is respected.
  */
 export function createResolver(options: { hostsPath?: string; servers?: readonly string[] } = {}): Resolve {
   const hosts = new HostsFile(options.hostsPath ?? '/etc/hosts');
@@ -33,7 +33,7 @@ async function askServers(name: string, servers: readonly string[] | undefined):
   throw notFound(name, (families[0] as PromiseRejectedResult).reason);
 }
 
-/** What a name server says of a name. Whatever else happened, happened to the name server, not to who has that name. */
+/** A name server's answers about a name. Other errors are about the name server and not about the name. */
 const answersOfServers = ['ENOTFOUND', 'ENODATA', 'ESERVFAIL', 'ETIMEOUT'];
 
 function notFound(name: string, cause: NodeJS.ErrnoException | undefined): NodeJS.ErrnoException {

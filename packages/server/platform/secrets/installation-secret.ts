@@ -12,7 +12,7 @@ export interface InstallationSecretOptions {
   clock: Clock;
 }
 
-/** A random key that the whole installation shares: made by whoever asks first, and kept sealed. */
+/** A random key that the whole installation shares: made by the first caller, and stored sealed. */
 export function readInstallationSecret(
   { database, keyring, clock }: InstallationSecretOptions,
   name: string,
@@ -27,7 +27,7 @@ export function readInstallationSecret(
   });
 }
 
-/** Every installation has some, so whoever cannot open them has another installation's key. */
+/** Every installation has some, so failing to open them means that the master key belongs to another installation. */
 export function openInstallationSecret(keyring: Keyring, name: string, sealed: string): Buffer {
   try {
     return keyring.open(sealed, installationSecretPurpose(name));

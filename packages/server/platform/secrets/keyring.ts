@@ -12,7 +12,7 @@ const version = 'hf1';
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** Another process, or an earlier one, seals under a key that this one was not given. */
+/** Another or an earlier process seals under a key that this one was not given. */
 export class MissingMasterKey extends Error {
   constructor(id: string) {
     super(
@@ -22,12 +22,12 @@ export class MissingMasterKey extends Error {
 }
 
 /**
- * Seals small secrets for storage in the database: AES-256-GCM under the current master key.
- * An envelope is `hf1.<key id>.<base64url of iv, ciphertext, tag>`; the key id tells which master key opens it.
- * The purpose is bound as additional data, so an envelope moved to another row or column does not open.
+ * Seals small secrets for storage in the database: AES-256-GCM under the current master key. An envelope is `hf1.<key
+ * id>.<base64url of iv, ciphertext, tag>`; the key id says which master key opens it. The purpose is bound as
+ * additional data, so an envelope that is moved to another row or column does not open.
  */
 export class Keyring {
-  /** Key objects, because plain bytes are looked at for long each time they are used. */
+  /** Key objects, because plain bytes are checked slowly at each use. */
   readonly #keys = new Map<string, KeyObject>();
   readonly #currentId: string;
   readonly #currentKey: KeyObject;
@@ -63,12 +63,12 @@ export class Keyring {
     return this.open(envelope, purpose).toString('utf8');
   }
 
-  /** Whether the envelope was sealed under an earlier master key and wants to be sealed again. */
+  /** Whether the envelope was sealed under an earlier master key and has to be sealed again. */
   isStale(envelope: string): boolean {
     return parse(envelope).id !== this.#currentId;
   }
 
-  /** A pattern for SQL's `like` that every envelope under the current key fits. */
+  /** A pattern for SQL's `like` that matches every envelope under the current key. */
   get currentEnvelopes(): string {
     return `${version}.${this.#currentId}.%`;
   }
@@ -82,7 +82,7 @@ export class Keyring {
     return derived(this.#currentKey, use);
   }
 
-  /** The same from every master key that is at hand, the current one first. */
+  /** The same from every available master key, the current one first. */
   deriveAll(use: string): Buffer[] {
     return [...this.#keys.values()].map((key) => derived(key, use));
   }

@@ -5,7 +5,7 @@ import { StartFailure } from '../start-failure.ts';
 import { Keyring } from './keyring.ts';
 
 const fileName = 'master.key';
-/** The key before the last rotation, there until everything is sealed under the new one. */
+/** The key before the last rotation, kept until everything is sealed under the new one. */
 const previousFileName = 'master.key.previous';
 
 export interface KeyringSource {
@@ -14,7 +14,7 @@ export interface KeyringSource {
   HOLDFAST_DATA: string;
 }
 
-/** The master key from the configuration, else from a file in the data folder that is made on first start. */
+/** The master key from the configuration, or else from a file in the data folder that is made at the first start. */
 export async function loadKeyring(source: KeyringSource): Promise<Keyring> {
   const previous = source.MASTER_KEYS_PREVIOUS.map((text) => Buffer.from(text, 'base64'));
   if (source.MASTER_KEY) return new Keyring(Buffer.from(source.MASTER_KEY, 'base64'), previous);
@@ -31,8 +31,8 @@ export function hasKeyFile(folder: string): Promise<boolean> {
 }
 
 /**
- * Puts a new key into the file, beside the one before it. Both are on the disk at every moment, so a crash or a power cut in
- * between loses nothing; a rotation that was begun and not ended is gone on with rather than begun again.
+ * Writes a new key to the file, beside the previous one. Both are on the disk at every moment, so a crash or a power
+ * cut loses nothing. An unfinished rotation is continued instead of started again.
  */
 export async function renewKeyFile(folder: string): Promise<void> {
   const [path, previousPath] = [join(folder, fileName), join(folder, previousFileName)];
@@ -47,7 +47,7 @@ export async function renewKeyFile(folder: string): Promise<void> {
   await flushFolder(folder);
 }
 
-/** Only when nothing is sealed under it any more. */
+/** Call only when nothing is sealed under it any more. */
 export async function forgetPreviousKeyFile(folder: string): Promise<void> {
   await unlink(join(folder, previousFileName)).catch(ignoreMissing);
 }
@@ -83,11 +83,11 @@ async function readKey(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Whole or not at all, for good, and never over an existing file: a half-written, replaced or vanished master key would lose
- * every secret.
+ * Writes the whole file durably or not at all, and never over an existing one: a half-written, replaced or vanished
+ * master key would lose every secret.
  */
 async function writeOnce(path: string, text: string): Promise<void> {
-  // In containers that share a volume every process may have the same number, so the draft has a name of its own.
+  // In containers that share a volume every process may have the same pid, so the draft gets a random name.
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   const file = await open(temporary, 'wx', 0o600);
   try {
@@ -103,7 +103,7 @@ async function writeOnce(path: string, text: string): Promise<void> {
   await flushFolder(dirname(path));
 }
 
-/** A name survives a power cut only when its folder was flushed too. */
+/** A file name survives a power cut only after its folder was flushed too. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(path);
   await folder

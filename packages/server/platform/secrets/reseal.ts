@@ -12,15 +12,15 @@ const startTable = 'installation_secrets';
 const marker = 'master key';
 
 export interface ResealReport {
-  /** Values sealed anew, by `table.column`. */
+  /** Number of resealed values, by `table.column`. */
   resealed: Record<string, number>;
-  /** Columns that still hold values under another key and are not registered. While there are any, the old key must stay. */
+  /** Columns with values under another key that are not registered. While there are any, the old key must stay. */
   left: Record<string, number>;
 }
 
 /**
- * Seals everything anew that an earlier master key sealed, in small transactions beside the running service. Can be
- * ended and begun again at any time. The earlier keys must be in the keyring; afterwards, with nothing left, they can go.
+ * Reseals everything that is under an earlier master key, in small transactions beside the running service. Can be
+ * stopped and repeated at any time. The earlier keys must be in the keyring; when nothing is left, they can be removed.
  */
 export async function reseal(
   database: Database,
@@ -32,7 +32,8 @@ export async function reseal(
   const note = (what: string, count: number) => {
     if (count > 0) resealed[what] = count;
   };
-  // A start looks at these: one comes under the new key first and the others last, so that in between neither key alone is enough.
+  // A start checks these values: one is resealed first and the others last, so that in between neither key alone is
+  // enough.
   await database.system((transaction) => sealMarker(transaction, keyring));
   const ofStart = ({ table }: SealedColumn) => table === startTable;
   note(`${jobsTable}.data`, await database.system((transaction) => resealJobs(transaction, keyring, jobs)));
@@ -77,7 +78,9 @@ async function sealMarker({ client }: Transaction, keyring: Keyring): Promise<vo
   );
 }
 
-/** What waits in the queue is all that is known of some things: a place from which a purged organization is still to be removed. */
+/**
+ * Some things are only known to waiting jobs, such as a place from which a purged organization still has to be removed.
+ */
 async function resealJobs({ client }: Transaction, keyring: Keyring, jobs: readonly JobSettings[]): Promise<number> {
   let count = 0;
   for (const { name, reseal } of jobs) {
@@ -96,7 +99,7 @@ async function resealJobs({ client }: Transaction, keyring: Keyring, jobs: reado
   return count;
 }
 
-/** Of a key that had gone before nothing is left to be kept. */
+/** Values under a key that was lost earlier cannot be resealed. */
 function resealedUnlessLost<Data>(work: () => Data): Data | undefined {
   try {
     return work();
@@ -106,7 +109,7 @@ function resealedUnlessLost<Data>(work: () => Data): Data | undefined {
   }
 }
 
-/** Looks through every column that can hold text, so that one nobody registered is found before its key is thrown away. */
+/** Searches every column that can hold text, so that an unregistered one is found before its key is thrown away. */
 async function findStale({ client }: Transaction, keyring: Keyring): Promise<Record<string, number>> {
   const { rows: columns } = await client.query<{ table: string; column: string }>(
     `select table_name as table, column_name as column from information_schema.columns

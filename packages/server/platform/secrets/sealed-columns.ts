@@ -1,17 +1,17 @@
 import { mailPurpose } from '../mail.ts';
 import { installationSecretPurpose } from './installation-secret.ts';
 
-/** A text column whose values are sealed under the master key, registered so that a rotation of that key reaches it. */
+/** A text column with values sealed under the master key, registered so that a rotation of that key includes it. */
 export interface SealedColumn {
   readonly table: string;
   readonly column: string;
-  /** The column that the purpose is made from; with the sealed value it names a row. */
+  /** The column that the purpose is made from; together with the sealed value it identifies a row. */
   readonly identifiedBy: string;
   /** The purpose the value was sealed for. */
   readonly purpose: (id: string) => string;
 }
 
-/** Those of the platform's own tables; each module brings its own. */
+/** The columns of the platform's own tables; each module adds its own. */
 export const platformSealedColumns: readonly SealedColumn[] = [
   { table: 'outgoing_mails', column: 'sealed', identifiedBy: 'id', purpose: mailPurpose },
   {
