@@ -41,19 +41,21 @@ const usualHeadersMsMax = 20 * secondMs;
 export interface AppOverrides {
   clock?: Clock;
   log?: Logger;
-  /** Where the built dashboard lies; without it a browser sees a plain front door. */
+  /** The folder of the built dashboard; without it browsers get a plain start page. */
   dashboardFolder?: string;
-  /** The database server of the data folder, where it was begun before the service was loaded; ended with the service. */
+  /**
+   * The database server of the data folder, if it was started before the service was loaded; it ends with the service.
+   */
   ownDatabase?: Promise<EmbeddedPostgres> | undefined;
-  /** For tests: every answer is held against the contract. */
+  /** For tests: checks every answer against the contract. */
   checkAnswers?: boolean;
-  /** For tests: a transaction that begins inside another one is an error. */
+  /** For tests: a nested transaction is an error. */
   refuseNestedTransactions?: boolean;
-  /** For tests: streams that are given up sooner. */
+  /** For tests: shorter limits for streams. */
   streamLimits?: Partial<StreamLimits>;
-  /** For tests: slow senders that are cut off sooner. */
+  /** For tests: cuts off slow senders earlier. */
   headersMsMax?: number;
-  /** For tests: further certificates to trust, and another way to resolve names. */
+  /** For tests: more trusted certificates, and another resolver. */
   outbound?: Omit<OutboundOptions, 'allowedSubnets'>;
 }
 
@@ -61,13 +63,16 @@ export interface App {
   readonly address: string;
   readonly platform: Platform;
   readonly tasks: PeriodicTasks;
-  /** Fails when nobody could ever sign in, because the configured provider cannot be used. */
+  /** Fails if the configured provider cannot be used and nobody could ever sign in. */
   requireProvider(): Promise<void>;
   /** The one-time sign-in link of a fresh installation, if there is one. */
   readonly signInLink: string | undefined;
-  /** Another one, for after the first was used. */
+  /** Makes another link, after the first was used. */
   newSignInLink(): Promise<string | undefined>;
-  /** It lingers where another process takes its place: whoever calls it meanwhile is answered, and sent there. */
+  /**
+   * With `lingers`, because another process replaces this one: calls that still arrive are answered and told to
+   * reconnect.
+   */
   close(options?: { lingers: boolean }): Promise<void>;
 }
 
@@ -143,7 +148,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     checkStorage,
     lateTasks: () => lateTasks(database),
     metricsToken: config.METRICS_TOKEN,
-    // One role tells of everybody, so that ten workers do not tell the same ten times.
+    // Only one role reports metrics of the whole installation, so that ten workers do not report the same ten times.
     measure: isApi ? measure : async () => [],
     isBehindProxy: config.TRUST_PROXY !== false,
     isReady: () => state.ready && !stopping.signal.aborted,
@@ -212,7 +217,10 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   };
 }
 
-/** The embedded server unless an external one is configured; either way migrated, and entered as a login without rights of its own. */
+/**
+ * Opens the external database if one is configured, or else the embedded server. Either way it is migrated, and the
+ * service uses a login without rights of its own.
+ */
 export async function openDatabase(
   config: Config,
   keyring: Keyring,

@@ -1,7 +1,7 @@
-/** How many characters may differ for one name to be taken for a slip of another. */
+/** How many characters may differ for a name to count as a typing mistake. */
 const slipsMax = 2;
 
-/** The name that was probably meant; undefined when none is near. */
+/** The name that was probably meant; undefined when none is similar. */
 export function closestName(given: string, names: readonly string[]): string | undefined {
   const [closest] = names
     .map((name) => ({ name, slips: slipsBetween(given, name) }))
@@ -10,7 +10,7 @@ export function closestName(given: string, names: readonly string[]): string | u
   return closest?.name;
 }
 
-/** Characters to put in, take out or replace until one is the other. */
+/** The number of characters to insert, remove or replace until both are equal. */
 function slipsBetween(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (const [lineIndex, letter] of [...left].entries()) {

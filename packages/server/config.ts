@@ -228,14 +228,14 @@ export type Variables = z.infer<typeof variables>;
 
 export interface Config
   extends Omit<Variables, 'BASE_URL' | 'ALLOW_EMULATOR_SOURCES' | 'ALLOW_LOCAL_STORAGE' | 'HOLDFAST_DATA'> {
-  /** Set when the operator fixed it; otherwise the listening address decides, known only once the socket is open. */
+  /** Set when the operator fixed it; otherwise it follows from the listening address, known once the socket is open. */
   BASE_URL: string | undefined;
   HOLDFAST_DATA: string;
   ALLOW_EMULATOR_SOURCES: boolean;
   ALLOW_LOCAL_STORAGE: boolean;
 }
 
-/** All faults of a configuration at once, one line each. */
+/** All faults of a configuration, one line each. */
 export class ConfigurationError extends Error {
   override name = 'ConfigurationError';
   readonly faults: readonly string[];
@@ -261,7 +261,9 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   return derive(parsed.data);
 }
 
-/** Faults that concern several variables at once. Read from the raw values, so that they are told together with the others. */
+/**
+ * Faults that concern several variables. They use the raw values, so that they are reported together with the others.
+ */
 function contradictions(given: Record<string, string | undefined>): string[] {
   const faults: string[] = [];
   if (given.JWT_ALGORITHM === 'HS256' && !given.JWT_SECRET)
@@ -287,12 +289,12 @@ function derive(values: Variables): Config {
   };
 }
 
-/** The sample lives in one process: where the roles are spread over several, each would have its own. */
+/** The sample lives in one process: with the roles in several processes, each would have its own. */
 export function offersSample({ ALLOW_EMULATOR_SOURCES, HOLDFAST_ROLES }: Config): boolean {
   return ALLOW_EMULATOR_SOURCES && roleNames.every((role) => HOLDFAST_ROLES.includes(role));
 }
 
-/** People sign in at Google itself, or at whatever the operator lets stand in for it: only there consents are given. */
+/** Whether people sign in at Google itself, or at its configured replacement: only there can they give consent. */
 export function asksGoogle({ OIDC_ISSUER, GOOGLE_API_ENDPOINTS }: Config): boolean {
   if (OIDC_ISSUER === undefined) return false;
   const { origin } = new URL(OIDC_ISSUER);
@@ -303,7 +305,9 @@ export function asksGoogle({ OIDC_ISSUER, GOOGLE_API_ENDPOINTS }: Config): boole
   );
 }
 
-/** A refresh token of any other provider would be shown to Google, with the client's secret, and could never open a project. */
+/**
+ * A refresh token of another provider would be sent to Google with the client's secret, and could never open a project.
+ */
 export function keepsConsent(config: Config): boolean {
   return asksGoogle(config) || config.GOOGLE_API_ENDPOINTS.oauth2 !== undefined;
 }
@@ -319,7 +323,7 @@ function isLoopback(host: string): boolean {
 /** The effective configuration as text, each variable with its meaning, secrets masked. */
 export const settingNames: readonly string[] = Object.keys(variables.shape);
 
-/** What is allowed and yet seldom meant. */
+/** What is allowed but rarely intended. */
 export function remarksOn({ DATABASE_URL, MASTER_KEY, HOLDFAST_DATA }: Config): string[] {
   if (!DATABASE_URL || MASTER_KEY) return [];
   return [

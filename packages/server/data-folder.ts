@@ -7,12 +7,12 @@ import { hasKeyFile } from './platform/secrets/master-key.ts';
 import { StartFailure } from './platform/start-failure.ts';
 import { folderSentence } from './start-failure.ts';
 
-/** Whether anything of this configuration lies on the disk. */
+/** Whether this configuration stores anything on the disk. */
 function needsDataFolder(config: Config): boolean {
   return !config.DATABASE_URL || !config.MASTER_KEY || config.ALLOW_LOCAL_STORAGE;
 }
 
-/** Node's own recursive way never ends where a folder that is there denies that anything can be below it. */
+/** Node's own recursive way never ends where an existing folder denies that anything can be below it. */
 async function makeFolder(folder: string): Promise<void> {
   const above = dirname(folder);
   try {
@@ -24,7 +24,7 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Whoever else makes it at the same moment has made it as well. */
+/** Another process may make it at the same moment. */
 async function makeOne(folder: string): Promise<void> {
   try {
     await mkdir(folder);
@@ -36,12 +36,15 @@ async function makeOne(folder: string): Promise<void> {
 
 const fullCodes: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 
-/** Where nothing but local backups is still to be written, a full disk fails those, and only who runs can make room by deleting some. */
+/**
+ * When only local backups would still be written, a full disk makes just those fail, and deleting some needs a running
+ * service.
+ */
 async function canDoWithoutRoom({ DATABASE_URL, MASTER_KEY, HOLDFAST_DATA }: Config): Promise<boolean> {
   return DATABASE_URL !== undefined && (MASTER_KEY !== undefined || (await hasKeyFile(HOLDFAST_DATA)));
 }
 
-/** Noticed at the start rather than by the first backup. */
+/** Finds a fault at the start and not only with the first backup. */
 export async function requireDataFolder(config: Config, log: Logger): Promise<void> {
   if (!needsDataFolder(config)) return;
   const folder = config.HOLDFAST_DATA;

@@ -1,4 +1,4 @@
-/** Read by `npm run migration`, which fetches drizzle-kit when it is needed. */
+/** Read by `npm run migration`, which downloads drizzle-kit when it is needed. */
 export default {
   dialect: 'postgresql',
   schema: ['./platform/database/tables.ts', './modules/*/tables.ts'],

@@ -5,10 +5,12 @@ import { settingNames } from './config.ts';
 import { StartFailure } from './platform/start-failure.ts';
 
 const option = '--env-file';
-/** Node.js reads it when the process begins, before any file of settings. */
+/** Node.js reads this variable when the process begins, before any settings file. */
 const certificates = 'NODE_EXTRA_CA_CERTS';
 
-/** Settings of the file that `--env-file` names, if it does. What the environment says already goes before it. */
+/**
+ * Loads the settings of the file in `--env-file`, if given. Variables that the environment already has take precedence.
+ */
 export function loadEnvironmentFile(path: string | undefined): void {
   if (path === undefined) return;
   const text = readText(path);
@@ -33,7 +35,7 @@ function readText(path: string): string {
   }
 }
 
-/** What follows a `#` is a comment, also within a password: nobody would notice what was cut off. */
+/** Text after a `#` is a comment, even inside a password, so a cut value would go unnoticed. */
 function requireUncut(text: string, path: string): void {
   for (const line of text.split(/\r?\n/)) {
     const [, name] = /^\s*(?:export\s+)?(\w+)\s*=\s*[^\s"'`#][^#]*(?<=\S)#/.exec(line) ?? [];

@@ -5,8 +5,8 @@ import { wasPrepared } from './platform/database/ask-before-start.ts';
 import { StartFailure } from './platform/start-failure.ts';
 
 /**
- * A command beside the service is about an installation that is there. Called without the settings of the service it would make
- * an empty one, and say of that one that all is well: that no key is needed any more, or that a new one signs.
+ * A command beside the service needs an existing installation. Without the service's settings it would make an empty
+ * one and report success for that one: for example, that a key is no longer needed, or that a new one signs.
  */
 export async function requireInstallation({ DATABASE_URL, HOLDFAST_DATA }: Config): Promise<void> {
   const remedy = 'Give it the settings of the service: --env-file FILE, or the environment.';
@@ -21,7 +21,7 @@ export async function requireInstallation({ DATABASE_URL, HOLDFAST_DATA }: Confi
   throw new StartFailure(`The database ${pathname.slice(1)} at ${host} holds no Holdfast. ${remedy}`);
 }
 
-/** Without following the link that stands for a database elsewhere. */
+/** Does not follow the link that points to a database elsewhere. */
 async function isThere(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,

@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
-// A start takes half as long from the second one on. Where the folder cannot be written, nothing is kept.
+// Halves the time of every start after the first. If the folder is not writable, nothing is stored.
 enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/compiled'));
 await import('./run-service.ts');

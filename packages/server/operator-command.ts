@@ -5,7 +5,10 @@ import { readCommand } from './platform/command-options.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { environmentFileOption } from './start-options.ts';
 
-/** Runs a command beside the service, never on a mistyped option. What fails is told as at a start, and the process ends with 1. */
+/**
+ * Runs a command beside the service, unless an option is misspelt. Failures are reported as at a start, and the process
+ * ends with 1.
+ */
 export async function runOperatorCommand(
   { name, about }: { name: string; about: string },
   work: (config: Config) => Promise<void>,

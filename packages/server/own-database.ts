@@ -4,9 +4,8 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from './platform/databas
 import type { Logger } from './platform/log.ts';
 
 /**
- * Begins the database server in the data folder, unless another one is configured. It starts in processes of its own, so
- * whoever has something else to do meanwhile, such as loading the service, begins with this. Whether it failed is told to
- * whoever waits for it.
+ * Starts the database server in the data folder, unless another database is configured. It starts in other processes,
+ * so call this first and load the service meanwhile. A failure is reported to whatever awaits the result.
  */
 export function beginOwnDatabase(config: Config, log: Logger): Promise<EmbeddedPostgres> | undefined {
   if (config.DATABASE_URL) return undefined;
@@ -15,7 +14,7 @@ export function beginOwnDatabase(config: Config, log: Logger): Promise<EmbeddedP
   return begun;
 }
 
-/** Ends what was begun, also where nobody has waited for it. */
+/** Ends what was started, also if nobody has waited for it. */
 export async function endOwnDatabase(begun: Promise<EmbeddedPostgres> | undefined): Promise<void> {
   const database = await begun?.catch(() => undefined);
   await database?.stop();

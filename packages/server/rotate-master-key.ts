@@ -26,8 +26,8 @@ export interface RotationReport extends ResealReport {
 }
 
 /**
- * Seals every secret anew under a new master key, in the database and beside the backups. A key that lives in the data folder
- * is replaced by this command; one that the operator keeps is expected in MASTER_KEY already, with the one before it in
+ * Reseals every secret under a new master key, in the database and beside the backups. This command replaces a key in
+ * the data folder. A key that the operator keeps is expected in MASTER_KEY, with the previous one in
  * MASTER_KEYS_PREVIOUS.
  */
 export async function rotateMasterKey(config: Config): Promise<RotationReport> {
@@ -56,9 +56,12 @@ export async function rotateMasterKey(config: Config): Promise<RotationReport> {
   }
 }
 
-/** A process that goes on under the old key would seal under it what nobody can open once that key has left the folder. */
+/**
+ * A process that keeps running would seal under the old key, and nobody could open that after the key has left the
+ * folder.
+ */
 async function requireStopped({ DATABASE_URL, HOLDFAST_DATA }: Config): Promise<void> {
-  // A database in the data folder lets one process in.
+  // Only one process can use a database in the data folder.
   if (!DATABASE_URL || !(await isServed(DATABASE_URL))) return;
   throw new StartFailure(
     `Holdfast is running on this database. It has the old key in memory and would seal with it what nobody could open any more once that key has left ${HOLDFAST_DATA}. Stop every process of the service, then run this command again; nothing was changed.`,

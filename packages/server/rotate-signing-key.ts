@@ -5,8 +5,8 @@ import { runOperatorCommand } from './operator-command.ts';
 
 /**
  * Replaces the key that signs access tokens, for when it may have become known; the service does the same by itself
- * every 90 days. Nobody is signed out: the old key verifies until its last token has expired. Processes that are
- * running take the new key within a minute.
+ * every 90 days. Nobody is signed out: the old key verifies until its last token has expired. Running processes use the
+ * new key within a minute.
  */
 export async function replaceSigningKey(config: Config): Promise<void> {
   const app = await startApp({ ...config, HOST: '127.0.0.1', PORT: 0, HOLDFAST_ROLES: [] });

@@ -21,7 +21,7 @@ async function main(config: Config, { printConfig, requireDatabase }: StartOptio
   const log = createProcessLogger(config);
   const ownDatabase = beginOwnDatabase(config, log);
   try {
-    // Loaded while the database starts: the two take about as long.
+    // Loaded while the database starts: both take about the same time.
     const { runService } = await import('./service.ts');
     await runService(config, { ending, log, ownDatabase });
   } catch (error) {
@@ -30,7 +30,7 @@ async function main(config: Config, { printConfig, requireDatabase }: StartOptio
   }
 }
 
-/** Before anything is started: a file that cannot be read is told in a sentence, here and by `--print-config`. */
+/** Checked before anything is started: an unreadable file is reported in a sentence, here and by `--print-config`. */
 async function requireGeoIpFile({ GEOIP_FILE }: Config): Promise<void> {
   if (GEOIP_FILE === undefined) return;
   const { createLocator } = await import('./modules/audit/index.ts');

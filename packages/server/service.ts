@@ -5,10 +5,10 @@ import type { Config } from './config.ts';
 import type { EmbeddedPostgres } from './platform/database/embedded-postgres.ts';
 import type { Logger } from './platform/log.ts';
 
-/** For what is left to close when the jobs have had their grace. */
+/** For closing the rest after the jobs have had their grace period. */
 const closingMs = 10_000;
 
-/** What was begun before all of this was loaded, as neither has to wait for the other. */
+/** Started before all of this was loaded, because neither has to wait for the other. */
 export interface Begun {
   readonly ending: Promise<NodeJS.Signals>;
   readonly log: Logger;
@@ -22,7 +22,8 @@ export async function runService(config: Config, { ending, log, ownDatabase }: B
   app.platform.log.info({ collector }, 'how memory is collected');
   if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
   endOnUnexpected(app);
-  // Whoever replaces processes asks by SIGTERM; a person at a terminal does not want to wait, and beside a database of its own no other process can answer.
+  // Orchestrators that replace processes send SIGTERM; a person at a terminal does not want to wait. With an embedded
+  // database no other process can take over.
   const mayBeReplaced = config.DATABASE_URL !== undefined;
   ending
     .then((signal) => {
@@ -30,7 +31,7 @@ export async function runService(config: Config, { ending, log, ownDatabase }: B
       return app.close({ lingers: signal === 'SIGTERM' && mayBeReplaced });
     })
     .then(() => process.exit(0));
-  // Where people go is where the API is; the others tell their health where they are.
+  // People are sent to the API; processes without it name their own address for health.
   const roles = config.HOLDFAST_ROLES;
   const where = roles.includes('api') ? app.platform.baseUrl() : `${app.address} as ${roles.join(' and ')}`;
   process.stdout.write(`Holdfast is running at ${where}\n`);
@@ -47,9 +48,9 @@ async function requireProvider(app: App): Promise<void> {
 }
 
 /**
- * What nobody caught has left something half done that nobody knows of, so the process does not go on with it: it says
- * so, finishes what it can and ends with 1. Whoever runs it starts it again, and the jobs are taken up from the queue.
- * A rejection that nobody handles arrives here too.
+ * An uncaught error may have left something half done, so the process does not continue: it logs the error, finishes
+ * what it can and ends with 1. The operator's supervisor restarts it, and its jobs are taken from the queue again.
+ * Unhandled rejections end here too.
  */
 function endOnUnexpected(app: App): void {
   let isEnding = false;
@@ -65,7 +66,10 @@ function endOnUnexpected(app: App): void {
   });
 }
 
-/** A database that has gone silent answers no goodbye either. What was not handed back is taken over as from a dead process. */
+/**
+ * A silent database does not answer the goodbye either. Jobs that were not handed back are taken over as from a dead
+ * process.
+ */
 function endInTime({ platform: { config, log } }: App): void {
   const end = () => {
     log.error('the service could not close in time and ends as it is');
@@ -74,7 +78,7 @@ function endInTime({ platform: { config, log } }: App): void {
   setTimeout(end, config.SHUTDOWN_GRACE_SECONDS * 1000 + closingMs).unref();
 }
 
-/** Built on first start, and again when its sources are newer. A service without it is still a service. */
+/** Built at the first start, and again when its sources are newer. The service also works without it. */
 async function builtDashboard(config: Config): Promise<string> {
   if (config.HOLDFAST_ROLES.includes('api')) {
     await ensureDashboard((line) => process.stdout.write(`${line}\n`)).catch((error: unknown) =>

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-/** What settings are made of: each kind says in a sentence what it wants. */
+/** The kinds of settings; each says in a sentence what it expects. */
 
 export const flag = z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] });
 
@@ -12,7 +12,7 @@ export const list = z.string().transform((text) =>
     .filter((item) => item !== ''),
 );
 
-/** A list whose every item is of a kind; the fault names the first that is not. */
+/** A list of items of one kind; the error names the first wrong item. */
 export function listOf(isGood: (item: string) => boolean, wanted: string) {
   return list.superRefine((items, context) => {
     const wrong = items.find((item) => !isGood(item));
@@ -36,7 +36,7 @@ export function address(...schemes: string[]) {
 }
 
 export const web = address('http', 'https');
-/** Without a host it is a socket that a parameter names. */
+/** Without a host it is a socket, named by a parameter. */
 export const postgres = address('postgres', 'postgresql');
 
 function isAddress(text: string, schemes: readonly string[]): boolean {
@@ -75,7 +75,7 @@ function isEncoded(text: string): boolean {
   }
 }
 
-/** With the number of bits that count. */
+/** With a number of significant bits. */
 export function isSubnet(text: string): boolean {
   const [ip = '', bits = '', ...rest] = text.split('/');
   const version = isIP(ip);
@@ -105,7 +105,7 @@ const typeNames: Readonly<Record<string, string>> = {
   record: 'an object',
 };
 
-/** A fault in words. The value is not in it: it may be a secret. */
+/** A fault in words. Does not contain the value, which may be a secret. */
 export function faultOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `must be ${typeNames[issue.expected] ?? issue.expected}`;
   if (issue.code === 'unrecognized_keys') return `has no place for ${issue.keys.join(', ')}`;

@@ -4,7 +4,7 @@ import { StartFailure } from './platform/start-failure.ts';
 
 type SystemError = NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string };
 
-/** How a start that failed is told: a sentence for what an operator can mend, everything known for what nobody foresaw. */
+/** How a failed start is reported: a sentence for what an operator can repair, all details for unexpected errors. */
 export function describeStartFailure(error: unknown, config: Config | undefined): string {
   if (error instanceof ConfigurationError || error instanceof DataFolderInUse || error instanceof StartFailure)
     return error.message;
@@ -24,7 +24,7 @@ function sentenceOf(error: SystemError, config: Config): string | undefined {
   return undefined;
 }
 
-/** The names of HOST and of the database are looked up in the same way; the error tells which of them it was. */
+/** HOST and the database's host are looked up in the same way; the error says which one failed. */
 function isNameToListenOn({ syscall, hostname }: SystemError, { HOST, DATABASE_URL }: Config): boolean {
   if (syscall !== 'getaddrinfo' || hostname !== HOST) return false;
   return DATABASE_URL === undefined || new URL(DATABASE_URL).hostname !== HOST;
@@ -44,16 +44,16 @@ function listenSentence({ code }: SystemError, { HOST, PORT }: Config): string {
 const passwordCodes = new Set(['28P01', '28000']);
 const awayCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** It shuts down, has crashed, or is starting itself; or the network between. */
+/** The database shuts down, has crashed, or is starting; or the network failed. */
 const cutCodes = new Set(['57P01', '57P02', '57P03', 'ECONNRESET', 'EPIPE']);
 
-/** The address without the password in it. */
+/** The address without its password. */
 function databaseSentence({ code, message }: SystemError, address: string): string | undefined {
   const { username, host, pathname } = new URL(address);
   const place = `The database at ${host}`;
   if (passwordCodes.has(code ?? '')) {
     const named = decodeURIComponent(username);
-    // The service logs in as a role of its own besides.
+    // The service also logs in as its own role.
     const refused = /(?:user|role) "([^"]+)"/.exec(message)?.[1] ?? named;
     return refused === named
       ? `${place} refused ${named}: check the user and the password in DATABASE_URL.`
@@ -85,7 +85,7 @@ export function folderSentence(folder: string, code: string | undefined, path = 
   return `The data folder ${folder} cannot be used: ${reason}${at}. Set HOLDFAST_DATA to a folder that can be written.`;
 }
 
-/** Several addresses of one name fail together; the first tells as much as all. */
+/** All addresses of a name fail together; the first error is enough. */
 function innermost(error: unknown): SystemError {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0];
   return error instanceof Error ? error : new Error(String(error));

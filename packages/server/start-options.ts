@@ -26,7 +26,7 @@ docs/holdfast.env.example has those to begin with.`,
 
 export const usage = describeCommand(command);
 
-/** What stands behind `npm start --`. An option that is not known is a mistake, and nothing starts. */
+/** The arguments of `npm start --`. With an unknown option nothing starts. */
 export function readStartOptions(args: readonly string[]): StartOptions {
   const { values } = parseCommand(command, args);
   loadEnvironmentFile(values['env-file']);

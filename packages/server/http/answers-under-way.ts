@@ -6,14 +6,17 @@ const largeLength = 256 * 1024;
 const lengthMax = 64 * 1024 * 1024;
 
 /**
- * Large answers wait in the memory of everybody until they are taken, which takes as long as whoever asked likes. So an
- * organization, and a person in all their organizations together, have so much on its way at once.
+ * Large answers stay in memory until the client has read them, which may take as long as the client likes. So the
+ * unread bytes of an organization, and of a person in all their organizations together, are limited.
  */
 export class AnswersUnderWay {
   /** By organization or address, and by person. */
   readonly #lengths = new Map<string, number>();
 
-  /** Counts an answer until it was taken; throws RATE_LIMITED where it finds no room. One alone always does. */
+  /**
+   * Counts an answer until it was read; throws RATE_LIMITED when there is no room for it. A single answer always has
+   * room.
+   */
   add(owners: readonly string[], length: number, response: ServerResponse): void {
     if (length < largeLength || response.closed) return;
     const waiting = Math.max(...owners.map((owner) => this.#lengths.get(owner) ?? 0));

@@ -13,17 +13,20 @@ export interface Credential {
   via: 'bearer' | 'cookie';
 }
 
-/** What a credential turned out to be, read from the database on every call. */
+/** The result of a credential, read from the database on every call. */
 export interface Identity {
   principal: Principal;
-  /** The organization asked for, or why the caller does not get it; undefined when none was asked for. */
+  /** The requested organization, or why the caller has no access to it; undefined when none was requested. */
   organization: OrganizationAccess | 'not-found' | 'not-a-member' | undefined;
 }
 
-/** Implemented by the auth module; throws UNAUTHORIZED for a credential that is no good. */
+/** Implemented by the auth module; throws UNAUTHORIZED for an invalid credential. */
 export interface Authenticator {
   identify(token: string, organizationId: string | undefined): Promise<Identity>;
-  /** The same for somebody whose token was good a while ago: it may have run out since, what stands behind it may not have ended. */
+  /**
+   * The same for a caller whose token was valid earlier: the token may have expired, but its session or key must still
+   * be valid.
+   */
   identifyAgain(principal: Principal, token: string, organizationId: string): Promise<Identity>;
 }
 
@@ -34,7 +37,7 @@ export interface Admission {
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Who calls, and whether the operation's access lets them: the whole permission check, in one place. */
+/** Identifies the caller and checks the operation's access: the whole permission check, in one place. */
 export async function admit(
   operation: Operation,
   request: FastifyRequest,
@@ -54,7 +57,7 @@ export async function admit(
   return { principal, organization: admitToOrganization(operation, principal, organization, organizationId, request) };
 }
 
-/** Whether a caller that was let in would still be, for answers that go on for long. */
+/** Whether a caller would still be admitted, for answers that last long. */
 export async function isStillAdmitted(
   operation: Operation,
   request: FastifyRequest,
@@ -68,7 +71,7 @@ export async function isStillAdmitted(
     admitToOrganization(operation, now.principal, now.organization, organization.id, request);
     return true;
   } catch (error) {
-    // A database that does not answer for a moment is no reason to end anything.
+    // A short outage of the database is no reason to end anything.
     return !(error instanceof Problem);
   }
 }
@@ -87,7 +90,7 @@ export function bearerOf(request: FastifyRequest): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-/** A browser sends cookies along whoever makes it call; the Origin tells whether the page was ours. */
+/** A browser sends cookies with the calls of any page; the Origin says whether the page was ours. */
 function requireSameOrigin(request: FastifyRequest, publicOrigin: string): void {
   if (safeMethods.has(request.method)) return;
   requireOwnOrigin(request, publicOrigin);

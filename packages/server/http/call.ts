@@ -13,7 +13,7 @@ import type {
 } from '@holdfast/contract';
 import type { OrganizationAccess, Principal, RequestOrigin } from '../platform/principal.ts';
 
-/** Everything a handler may know of the request, checked. */
+/** Everything a handler may know about the request, validated. */
 export interface Call<O> {
   readonly operation: Operation;
   readonly principal: AccessOf<O> extends 'public' ? Principal : Exclude<Principal, { kind: 'anonymous' }>;
@@ -22,25 +22,25 @@ export interface Call<O> {
   readonly query: QueryOf<O>;
   readonly body: BodyOf<O>;
   readonly origin: RequestOrigin;
-  /** Whether the caller is on this very machine, without a proxy between. */
+  /** Whether the caller is on this machine, without a proxy in between. */
   readonly isFromThisMachine: boolean;
-  /** Whether a browser was led here, with a person before it who wants to see a page. */
+  /** Whether a browser navigates here, with a person who wants to see a page. */
   readonly isNavigation: boolean;
-  /** The bearer token as sent, for public calls that check it in their own way. */
+  /** The bearer token as sent, for public calls that check it themselves. */
   readonly bearer: string | undefined;
   readonly cookies: Readonly<Record<string, string | undefined>>;
-  /** Throws FORBIDDEN unless a page of ours made the call; for public calls that act on cookies. */
+  /** Throws FORBIDDEN unless one of our pages made the call; for public calls that use cookies. */
   requireOwnOrigin(): void;
-  /** Aborted when the caller hangs up or the service shuts down; long answers end with it. */
+  /** Aborted when the caller hangs up or the service shuts down; long answers end then. */
   readonly signal: AbortSignal;
-  /** Throws PRECONDITION_FAILED when the caller sent an If-Match that does not name this version. */
+  /** Throws PRECONDITION_FAILED when the caller's If-Match does not match this version. */
   requireMatch(etag: string): void;
 }
 
 type AccessOf<O> = O extends { readonly access: { readonly kind: infer K } } ? K : never;
 
 export interface AnswerOptions {
-  /** What a replay answers with in place of `data`, where all of that is a secret. */
+  /** A replay answers with this instead of `data`, when all of `data` is secret. */
   replayed?: string;
   status?: number;
   location?: string;
@@ -51,7 +51,7 @@ export interface AnswerOptions {
 
 type SuccessKind<O> = O extends { readonly success: { readonly kind: infer K } } ? K : never;
 
-/** What a handler gives back, by the kind of answer its operation declares. */
+/** What a handler returns, depending on its operation's kind of answer. */
 export type Answer<O> = AnswerOptions & AnswerBody<SuccessKind<O>, O>;
 
 type AnswerBody<K, O> = K extends 'data' | 'bare'
@@ -69,7 +69,7 @@ type AnswerBody<K, O> = K extends 'data' | 'bare'
 export type Handler<O> = (call: Call<O>) => Promise<Answer<O>>;
 export type Handlers = { readonly [Id in OperationId]?: Handler<Operations[Id]> };
 
-/** The same shapes without the operation's types, for the pipeline that serves them all. */
+/** The same shapes without the operation's types, for the pipeline that serves all operations. */
 export type AnyCall = Omit<Call<Operation>, 'principal' | 'organization' | 'params' | 'query' | 'body'> & {
   readonly principal: Principal;
   readonly organization: OrganizationAccess | null;
@@ -81,7 +81,7 @@ export type AnyAnswer = AnswerOptions & {
   data?: unknown;
   message?: string;
   nextCursor?: string | null;
-  /** What stands beside a list and its pagination. */
+  /** Additional fields beside a list and its pagination. */
   beside?: object;
   stream?: Readable;
   contentType?: string;

@@ -32,7 +32,7 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
     .send(errorBody(problem, reply.request.id));
 }
 
-/** Whatever was thrown, as the error the caller may see. What is not foreseen is told to the log only. */
+/** Turns anything thrown into the error that the caller may see. Unexpected errors are only logged. */
 export function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error;
   const known = fromFramework(error as FastifyError);

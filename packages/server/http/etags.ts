@@ -4,22 +4,25 @@ import { Problem } from '../platform/problem.ts';
 import type { AnyAnswer, AnyCall, AnyHandler, Handlers } from './call.ts';
 
 /**
- * A tag has two parts, `"<version>.<digest>"`. The version is the row's and is compared again under the row's lock; the
- * digest is that of the whole answer, so the tag changes whenever the answer would, with counts that stand in other rows too.
+ * A tag has two parts, `"<version>.<digest>"`. The version is the row's and is compared again under the row's lock. The
+ * digest is that of the whole answer, so the tag changes whenever the answer does, also with counts from other rows.
  */
 export function tagOf({ etag = '""', data }: AnyAnswer): string {
   const digest = createHash('sha256').update(JSON.stringify(data)).digest('base64url').slice(0, 16);
   return `${etag.slice(0, -1)}.${digest}"`;
 }
 
-/** What a call with `If-Match` must name, and what a changed resource is called afterwards. */
+/** The resource that `If-Match` refers to, and whose tag a change returns. */
 export interface Resource {
   tag(call: AnyCall): Promise<string>;
 }
 
 const changing = new Set(['PUT', 'PATCH', 'DELETE']);
 
-/** The resource that a call changes: the one at its own path, or at the path that it is a property of (`/toggle`, `/hold`). */
+/**
+ * The resource that a call changes: the one at its own path, or at the parent path if the path is a property
+ * (`/toggle`, `/hold`).
+ */
 export function resourceOf(operation: Operation, handlers: Handlers): Resource | undefined {
   const segments = operation.path.split('/');
   for (let length = segments.length; length > 0; length--) {
@@ -32,7 +35,7 @@ export function resourceOf(operation: Operation, handlers: Handlers): Resource |
   return undefined;
 }
 
-/** Refuses a change of something that is no longer as the caller saw it. What carries no tag matches none. */
+/** Refuses a change of something that has changed since the caller read it. Something without a tag matches none. */
 export async function checkIfMatch(
   operation: Operation,
   header: string | undefined,
@@ -44,7 +47,7 @@ export async function checkIfMatch(
   if (tag === undefined || !tagsIn(header).includes(tag)) throw changedSince();
 }
 
-/** The same for the version alone, under the lock of the row that is about to change. */
+/** Compares only the version, under the lock of the row that is about to change. */
 export function requireVersion(header: string | undefined, version: string): void {
   if (header === undefined || header.trim() === '*') return;
   if (!tagsIn(header).some((tag) => tag.replace(/\.[^.]*"$/, '"') === version)) throw changedSince();

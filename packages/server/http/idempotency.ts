@@ -9,14 +9,16 @@ import { idPartAt } from '../platform/ids.ts';
 import { invalid, Problem } from '../platform/problem.ts';
 
 const keptMs = dayMs;
-/** A process that has not said by then that the call goes on has died with it; the key may be used again. */
+/** A process that has not renewed a call's key within this time is considered dead; the key may be used again. */
 const inFlightMs = 30 * secondMs;
 const renewEveryMs = 10 * secondMs;
-/** By the database's clock, as everything that is compared with it: those of two processes may differ by more. */
+/**
+ * By the database's clock, like everything that it is compared with: the clocks of two processes may differ by more.
+ */
 const heldFromNow = sql`clock_timestamp() + make_interval(secs => ${inFlightMs / secondMs})`;
 const isLetGo = sql<boolean>`coalesce(${idempotencyKeys.lockedUntil} <= clock_timestamp(), false)`;
 const askAgainSeconds = 2;
-/** A database that fails over is back within them, about a minute in all. */
+/** Covers a failover of the database: about a minute in all. */
 const keepAgainAfterMs = [0.5, 1, 1, 2, 2, 5, 5, 10, 10, 30].map((seconds) => seconds * secondMs);
 
 export interface StoredAnswer {
@@ -25,7 +27,7 @@ export interface StoredAnswer {
   body: string;
 }
 
-/** Known already, or to be carried out; then what it creates gets this id behind its prefix. */
+/** Already answered, or to be carried out; then what it creates gets this id after its prefix. */
 export type Begun = { answer: StoredAnswer } | { answer: undefined; newId: string };
 
 export interface IdempotentRequest {
@@ -48,7 +50,7 @@ export function requestHash(operationId: string, path: string, body: unknown): s
     .digest('hex');
 }
 
-/** Remembers answers of POST calls, so that a repeated call is answered and not carried out again. */
+/** Stores answers of POST calls, so that a repeated call is answered and not carried out again. */
 export class IdempotencyStore {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -58,7 +60,7 @@ export class IdempotencyStore {
     this.#clock = clock;
   }
 
-  /** Without a stored answer the caller now holds the key and must end with `keep`, `forget` or `letGo`. */
+  /** Without a stored answer the caller now has the key and must end with `keep`, `forget` or `letGo`. */
   async begin(request: IdempotentRequest): Promise<Begun> {
     const now = this.#clock.now();
     return this.#database.system(async ({ orm }) => {
@@ -82,7 +84,7 @@ export class IdempotencyStore {
         .for('update');
       const expired = !kept || kept.expiresAt <= now || (kept.status === null && kept.isLetGo);
       if (expired) {
-        // Whoever died or failed at the same call may have carried it out: it is told by the id of what it created.
+        // The earlier try may have died or failed after its change: the id of what it created shows whether it did.
         const isSecondTry = kept && kept.expiresAt > now && kept.requestHash === request.hash;
         const newId = (isSecondTry ? kept.newId : null) ?? row.newId;
         await orm.delete(idempotencyKeys).where(this.#is(request));
@@ -100,7 +102,7 @@ export class IdempotencyStore {
     });
   }
 
-  /** Says again and again that the call goes on, until what it returns is called. */
+  /** Renews the key periodically while the call runs; the result stops that. */
   holdWhileRunning(request: IdempotentRequest, onFailure: (error: unknown) => void): () => void {
     const renew = () => {
       const change = { lockedUntil: heldFromNow };
@@ -117,7 +119,7 @@ export class IdempotencyStore {
     await this.#database.system(({ orm }) => orm.update(idempotencyKeys).set(change).where(this.#is(request)));
   }
 
-  /** For an answer that could not be kept at once. Who calls it goes on holding the key until it has come back. */
+  /** For an answer that could not be stored at once. The caller keeps renewing the key until this has returned. */
   async keepLater(
     request: IdempotentRequest,
     answer: StoredAnswer,
@@ -133,12 +135,12 @@ export class IdempotencyStore {
     }
   }
 
-  /** The call was refused: nothing was done, and the key is free for anything. */
+  /** The call was refused, so nothing was done and the key is free again. */
   async forget(request: IdempotentRequest): Promise<void> {
     await this.#database.system(({ orm }) => orm.delete(idempotencyKeys).where(this.#isUnanswered(request)));
   }
 
-  /** The call failed, perhaps behind its change: another try of it is let in at once, and finds what this one made. */
+  /** The call failed, perhaps after its change: another try may start at once and finds what this one made. */
   async letGo(request: IdempotentRequest): Promise<void> {
     const change = { lockedUntil: sql`clock_timestamp()` };
     await this.#database.system(({ orm }) =>

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { bodyFault } from './errors.ts';
 
-/** Twice what the largest list of the contract holds. Checking more would keep everybody else's calls waiting. */
+/** Twice the size of the contract's largest list. Checking more would delay everybody else's calls. */
 export const bodyValuesMax = 20_000;
 
-/** JSON in UTF-8 and nothing else; an empty body counts as none. */
+/** Only JSON in UTF-8; an empty body counts as none. */
 export function parseJsonOnly(app: FastifyInstance): void {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   app.removeAllContentTypeParsers();
@@ -33,8 +33,8 @@ const openBracket = 0x5b;
 const openBrace = 0x7b;
 
 /**
- * How many values a JSON text holds at most, told by its punctuation alone: a value stands at the beginning, behind a
- * comma or behind an opening bracket. Parsing hundreds of thousands of them takes a hundred times as long as this.
+ * The highest possible number of values in a JSON text, from its punctuation alone: a value is at the beginning, after
+ * a comma or after an opening bracket. Parsing hundreds of thousands of them takes a hundred times as long as this.
  */
 export function countValues(json: Uint8Array): number {
   let count = 1;

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MetricFamily } from '../platform/metric-family.ts';
 
-/** What Prometheus may read. Labels are bounded: route patterns, never paths. */
+/** The metrics for Prometheus. Labels are bounded: route patterns, never paths. */
 export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Histogram;
@@ -21,7 +21,7 @@ export class Metrics {
     this.#requests.labels(method, route, String(status)).observe(durationMs / 1000);
   }
 
-  /** This process's own figures, and those that were just read. Nothing of the latter is kept: what is gone has no series. */
+  /** This process's own metrics and the given families. The families are not kept, so removed things have no series. */
   async render(families: readonly MetricFamily[]): Promise<string> {
     const read = new Registry();
     for (const family of families) if (family.samples.length > 0) addFamily(read, family);

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../platform/problem.ts';
 import { sendProblem } from './errors.ts';
 
-/** Answers what no route took: another method of a known path, a path of the old API, or nothing at all. */
+/** Answers requests without a route: another method of a known path, a path of the old API, or an unknown path. */
 export function createNotFound(operations: readonly Operation[]) {
   const methodsByPath = new Map<string, { pattern: RegExp; methods: Set<string> }>();
   for (const operation of operations) {
@@ -17,13 +17,13 @@ export function createNotFound(operations: readonly Operation[]) {
     const methods = new Set(
       [...methodsByPath.values()].flatMap((entry) => (entry.pattern.test(path) ? [...entry.methods] : [])),
     );
-    // Pages are no operations: the dashboard, and the readable documentation.
+    // Pages are not operations: the dashboard and the readable documentation.
     for (const method of ['GET', 'HEAD'] as const)
       if (request.server.hasRoute({ method, url: path })) methods.add(method);
     if (methods.size > 0) return sendMethodNotAllowed(request, reply, [...methods]);
     if (/^\/api\/(?!v\d+(\/|$))/.test(path)) {
       const bare = path.slice('/api'.length);
-      // The health of the service, among others, has no version in its path.
+      // Some paths have no version, such as the health of the service.
       const moved = methodsByPath.has(bare) ? bare : `/api/v1${bare}`;
       return sendProblem(
         reply,

@@ -13,24 +13,24 @@ import type { StreamLimits } from './streams.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set as soon as they are known, so that a denial can be told with them. */
+    /** Set as soon as they are known, so that a refusal can be logged with them. */
     principal: Principal | null;
     organization: OrganizationAccess | null;
-    /** An organization that exists, asked for by a known person who does not belong to it. */
+    /** An existing organization, requested by a known person who does not belong to it. */
     foreignOrganizationId: string | null;
     /** Why the call was not carried out. */
     problemCode: ErrorCode | null;
   }
 }
 
-/** A call that was refused; the audit log wants to know. */
+/** A refused call, for the audit log. */
 export interface Denial {
   operation: Operation;
   problem: Problem;
   principal: Principal | null;
-  /** The organization the call was made in, when the caller belongs to it. */
+  /** The organization of the call, when the caller belongs to it. */
   organization: OrganizationAccess | null;
-  /** The existing organization it was refused by, when the caller does not belong to it. */
+  /** The existing organization that refused the call, when the caller does not belong to it. */
   foreignOrganizationId: string | null;
   requestId: string;
   ip: string;
@@ -46,22 +46,22 @@ export interface HttpOptions {
   ids: Ids;
   log: Logger;
   metrics: Metrics;
-  /** Whether somebody listens to traces. */
+  /** Whether traces are collected. */
   isTraced: boolean;
   trustProxy: boolean | number | string[];
   rateLimitPerMinute: number;
   authRateLimitPerMinute: number;
   refusedRateLimitPerMinute: number;
   streamLimits: StreamLimits;
-  /** Aborted as soon as the process is told to stop; it goes on answering for a while. */
+  /** Aborted as soon as the process is told to stop; it keeps answering for a while. */
   stopping: AbortSignal;
-  /** Whoever takes longer to send the head of a request is cut off, so that slow senders hold no connections. */
+  /** A client that takes longer to send the head of a request is cut off, so that slow senders hold no connections. */
   headersMsMax: number;
-  /** Told when a call comes and when its answer begins. */
+  /** Called when a call arrives and when its answer begins. */
   calls: { callBegan(): void; callEnded(): void };
-  /** The origin people use, known once the socket listens. */
+  /** The public origin, known once the socket listens. */
   publicOrigin: () => string;
   onDenied: (denial: Denial) => Promise<void>;
-  /** Checks every answer against its schema. For tests: a drift becomes an error instead of a surprise at a customer's. */
+  /** Checks every answer against its schema. For tests, so that a drift is found before a customer finds it. */
   checkAnswers: boolean;
 }

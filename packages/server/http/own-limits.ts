@@ -1,15 +1,15 @@
 import type { Operation } from '@holdfast/contract';
 
-/** Calls that cost more than others, or that anybody may make, are counted by themselves as well. */
+/** Calls that cost more than others, or that anybody may make, also have their own limit. */
 interface OwnLimit {
   readonly perMinute: number;
   readonly by: 'address' | 'organization';
 }
 
 const ownLimits: { readonly [operationId: string]: OwnLimit } = {
-  // Each asks the database and the storage.
+  // Each call queries the database and the storage.
   getHealth: { perMinute: 120, by: 'address' },
-  // Each derives a key slowly, on purpose.
+  // Each call derives a key, which is slow on purpose.
   setEncryptionKey: { perMinute: 10, by: 'organization' },
   rotateEncryptionKey: { perMinute: 10, by: 'organization' },
 };

@@ -3,7 +3,7 @@ import { secondMs } from '../platform/durations.ts';
 import { QuotaUsedUp, type UsedUpQuota } from '../platform/problem.ts';
 import { type RateLimiter, type RateLimitState, windowMs } from '../platform/rate-limit.ts';
 
-/** Counts one call against each key and tells the tightest of them in the headers; throws RATE_LIMITED past a limit. */
+/** Counts one call against each key and puts the tightest limit in the headers; throws RATE_LIMITED past a limit. */
 export async function limitRate(
   limiter: RateLimiter,
   keys: readonly string[],
@@ -23,7 +23,7 @@ export async function limitRate(
   tellQuota(reply, quota, remaining);
 }
 
-/** What is told last stands: a quota that is used up is tighter than one of which something is left. */
+/** The last call wins: a used-up quota is tighter than one with something left. */
 export function tellQuota(
   reply: FastifyReply,
   { policy, limit, windowSeconds, resetSeconds }: UsedUpQuota,

@@ -2,7 +2,7 @@ import type { Operation, Success } from '@holdfast/contract';
 import { z } from 'zod';
 import type { AnyAnswer } from './call.ts';
 
-/** The body of a good answer, in the envelope its operation declares. */
+/** The body of a successful answer, in the envelope of its operation. */
 export function renderBody(operation: Operation, answer: AnyAnswer): string {
   const kind = operation.success.kind;
   if (kind === 'bare') return typeof answer.data === 'string' ? answer.data : JSON.stringify(answer.data);
@@ -24,7 +24,7 @@ export function withoutSecrets(data: unknown, fields: readonly string[] | undefi
   return { ...data, ...Object.fromEntries(fields.filter((field) => field in data).map((field) => [field, null])) };
 }
 
-/** Fails when an answer is not what the contract promises, unknown fields included. */
+/** Fails when an answer does not match the contract, also because of unknown fields. */
 export function checkAnswer(operation: Operation, answer: AnyAnswer): void {
   const status = answer.status ?? operation.success.status;
   const promised = [operation.success, ...(operation.alternatives ?? [])].filter(
@@ -55,7 +55,7 @@ function faultBeside(success: Success, beside: object | undefined): string | und
   return result.success ? undefined : z.prettifyError(result.error);
 }
 
-/** Keys that parsing dropped, because no schema names them. */
+/** Keys that parsing dropped because no schema has them. */
 function lostKeys(before: unknown, after: unknown, path: string): string[] {
   if (typeof before !== 'object' || before === null || typeof after !== 'object' || after === null) return [];
   return Object.entries(before).flatMap(([key, value]) => {

@@ -11,7 +11,10 @@ export interface CheckedInput {
   body: unknown;
 }
 
-/** Checks everything the caller sent against the operation's schemas; throws VALIDATION_ERROR naming the first fault and listing the rest. */
+/**
+ * Checks everything the caller sent against the operation's schemas; throws VALIDATION_ERROR with the first fault and a
+ * list of the others.
+ */
 export function checkRequest(operation: Operation, raw: CheckedInput): CheckedInput {
   return {
     params: checkParams(operation, raw.params),
@@ -20,7 +23,7 @@ export function checkRequest(operation: Operation, raw: CheckedInput): CheckedIn
   };
 }
 
-/** An id that cannot exist is not found, like one that does not exist. */
+/** An impossible id is not found, like one that does not exist. */
 function checkParams(operation: Operation, params: unknown): unknown {
   try {
     return check(operation.params, params);
@@ -73,7 +76,7 @@ function validationProblem(issues: readonly z.core.$ZodIssue[]): Problem {
   return new Problem('VALIDATION_ERROR', `${first.field}: ${first.reason}`, { details });
 }
 
-/** A value that is wrong in several ways is told once where the same sentence covers them. */
+/** Several faults of one value with the same sentence are reported once. */
 function onceEach(faults: readonly Fault[]): Fault[] {
   return [...new Map(faults.map((fault) => [`${fault.field}\n${fault.reason}`, fault])).values()];
 }
@@ -96,18 +99,18 @@ function faultsOf(issue: z.core.$ZodIssue): Fault[] {
   return [{ field: path.join('.') || 'body', reason: reasonOf(issue) }];
 }
 
-/** Of a value that is wrong as a whole, and not in something it holds, the schema's own sentence tells every form it may have. */
+/** When a value matches no form at all, the schema's own sentence names every allowed form. */
 function saysItself({ message, errors }: z.core.$ZodIssueInvalidUnion): boolean {
   const isWhole = ({ code, path }: z.core.$ZodIssue) => path.length === 0 && code !== 'unrecognized_keys';
   return !isStockMessage.test(message) && errors.every((branch) => branch.every(isWhole));
 }
 
-/** Who sent an object is told what the object lacks, and not that a text would do as well. */
+/** A caller who sent an object gets the faults of the object, not the hint that a text would also be allowed. */
 function isOfAnotherKind({ code, path }: z.core.$ZodIssue): boolean {
   return code === 'invalid_type' && path.length === 0;
 }
 
-/** In words for whoever filled in the form, not for whoever wrote the schema. A schema's own sentence stays. */
+/** In words for the caller and not for the author of the schema. A schema's own sentence is kept. */
 function reasonOf(issue: z.core.$ZodIssue): string {
   if (!isStockMessage.test(issue.message)) return issue.message;
   switch (issue.code) {
@@ -157,12 +160,12 @@ function boundText(origin: string, bound: number | bigint, word: string): string
   return `must be ${word} ${bound}`;
 }
 
-/** A schema may attach further details of its own, such as the allowed event names. */
+/** A schema may add details of its own, such as the allowed event names. */
 function eventDetails(issue: z.core.$ZodIssue | undefined): Record<string, unknown> {
   return issue?.code === 'custom' && issue.params ? issue.params : {};
 }
 
-/** Text that no database or file can hold: a null character, or half of a surrogate pair. */
+/** Refuses text that no database or file can hold: a null character, or half of a surrogate pair. */
 function refuseBrokenText(value: unknown, path: string[], depth: number): void {
   if (typeof value === 'string') {
     if (value.includes('\u0000')) throw invalid(path.join('.') || 'body', 'contains a null character');

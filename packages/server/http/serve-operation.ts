@@ -29,10 +29,13 @@ export interface ServeOptions extends HttpOptions {
   answers: AnswersUnderWay;
 }
 
-/** Error codes that tell of a refusal rather than of a mistake. */
+/** Error codes of refusals, as opposed to mistakes. */
 const denials = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'PERMISSION_DENIED']);
 
-/** One request, one way: rate of the address, admission, rate of the caller, body, validation, idempotency, handler, answer. */
+/**
+ * The one pipeline of every request: rate of the address, admission, rate of the caller, body, validation, idempotency,
+ * handler, answer.
+ */
 export function serveOperation(
   app: FastifyInstance,
   operation: Operation,
@@ -44,7 +47,7 @@ export function serveOperation(
   app.route({
     method: operation.method,
     url: routePath(operation),
-    // Links that sign somebody in are good once; a HEAD from a link preview must not use them up.
+    // Sign-in links work once; a HEAD from a link preview must not use them up.
     exposeHeadRoute: operation.success.kind !== 'redirect',
     onRequest: async (request, reply) => {
       if (operation.rateLimit === 'auth') {
@@ -80,7 +83,7 @@ export function serveOperation(
   });
 }
 
-/** What `work` fails with is told, and thrown on. */
+/** Passes a failure of `work` to `tell`, and rethrows it. */
 async function tellingOfFailure<T>(work: () => Promise<T>, tell: (error: unknown) => Promise<void>): Promise<T> {
   try {
     return await work();
@@ -90,7 +93,7 @@ async function tellingOfFailure<T>(work: () => Promise<T>, tell: (error: unknown
   }
 }
 
-/** Whoever tries credentials soon learns nothing more, not even that they are wrong. */
+/** A client that tries many credentials soon gets no more answers about them. */
 async function limitingRefusals<T>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -103,13 +106,13 @@ async function limitingRefusals<T>(
   });
 }
 
-/** None, a wrong or a foreign one. A role or a scope that does not reach tells of a known caller. */
+/** A missing, wrong or foreign credential. An insufficient role or scope belongs to a known caller. */
 function isRefusedCredential(error: unknown): boolean {
   if (!(error instanceof Problem)) return false;
   return error.code === 'UNAUTHORIZED' || (error.code === 'FORBIDDEN' && error.details === undefined);
 }
 
-/** A refusal is told to the audit log, whether the permission check spoke it or the handler. */
+/** Logs a refusal in the audit log, whether it came from the permission check or the handler. */
 async function reportingDenials<T>(
   operation: Operation,
   request: FastifyRequest,
@@ -163,7 +166,7 @@ async function limitCaller(
   await limitRate(options.limiter, keys, options.rateLimitPerMinute, 'default', reply);
 }
 
-/** Whom a call counts for, beside its organization. */
+/** Who a call counts for, besides its organization. */
 function callerOf(request: FastifyRequest, { principal }: Admission): string {
   return principal.kind === 'anonymous' ? `anonymous:${request.ip}` : `caller:${callerId(principal)}`;
 }
@@ -215,13 +218,13 @@ function createCall(
 
 const proxyHeaders = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
 
-/** By the socket, and not passed on by a proxy: what headers say of the caller is the caller's own word. */
+/** Uses the socket and refuses proxies: headers about the caller can be forged. */
 function isFromThisMachine({ raw }: FastifyRequest): boolean {
   if (proxyHeaders.some((name) => raw.headers[name] !== undefined)) return false;
   return /^(::ffff:)?127\.|^::1$/.test(raw.socket.remoteAddress ?? '');
 }
 
-/** Listens on the answer and not on the socket, which outlives it: a kept-alive connection would gather listeners. */
+/** Listens on the answer and not on the socket: a kept-alive connection would collect listeners. */
 function abortedWhenGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const abortUnlessAnswered = () => {
@@ -249,7 +252,7 @@ function idempotentRequest(
   };
 }
 
-/** Carries the call out unless its answer is known; keeps the answer without the secrets that are shown once. */
+/** Carries the call out unless its answer is stored; stores the answer without the secrets that are shown once. */
 async function answerOnce(
   call: AnyCall,
   handler: AnyHandler,
@@ -272,7 +275,7 @@ async function answerOnce(
     await free.catch(warn('an idempotency key stays locked'));
     throw error;
   }
-  // The call has been carried out: whatever fails from here on, its key is not free for a second time.
+  // The call has been carried out: whatever fails from here on, its key must not be used for a second execution.
   let keptLater: Promise<void> | undefined;
   try {
     const toKeep = storedAnswer(call.operation, answer);
@@ -307,7 +310,7 @@ function contentTypeOf({ success }: Operation): string {
   return (success.kind === 'bare' ? success.contentType : undefined) ?? 'application/json; charset=utf-8';
 }
 
-/** A change is told with the tag that a read would now show, however little of the resource it answers with. */
+/** A change returns the tag that a read would now show, however little of the resource it answers with. */
 async function tagged(
   operation: Operation,
   { etag: version, ...answer }: AnyAnswer,
@@ -316,21 +319,24 @@ async function tagged(
 ): Promise<AnyAnswer> {
   if (!operation.etag || answer.data === undefined) return answer;
   if (operation.method === 'GET') return { ...answer, etag: tagOf({ ...answer, ...defined({ etag: version }) }) };
-  // What was moved away cannot be read here any more; the change is done all the same.
+  // A moved resource can no longer be read here, but the change is done all the same.
   const etag = await resource?.tag(call).catch(() => undefined);
   return { ...answer, ...defined({ etag }) };
 }
 
 /**
- * Who asks by HEAD takes none of it: nobody would notice that they have gone, and it would be read to its end for nothing. Nor
- * does who has gone already, and nobody would say when their place is free again.
+ * A stream for HEAD, or for a client that has already left, is destroyed: nobody would read it, and its place would
+ * never be freed.
  */
 function unreadOf(stream: Readable): Readable {
   stream.destroy();
   return Readable.from([]);
 }
 
-/** Whose stream it is: a key's counts with those of all keys of whoever owns its organization, and not with their own. */
+/**
+ * Whose stream it is. A key's stream counts with all keys of the owner of its organization, separate from the owner's
+ * own streams.
+ */
 function personBehind(principal: Principal | null): string | undefined {
   if (principal?.kind === 'person') return principal.userId;
   return principal?.kind === 'key' && principal.ownerId !== null ? `keys of ${principal.ownerId}` : undefined;
@@ -372,12 +378,12 @@ async function send(
   if (operation.success.kind === 'redirect') return reply.send();
   if (options.checkAnswers) checkAnswer(operation, answer);
   const body = renderBody(operation, answer);
-  // What a change did is told in any case.
+  // The answer to a change is always sent.
   if (request.method === 'GET') options.answers.add(ownersOf(request), body.length, reply.raw);
   return reply.type(contentTypeOf(operation)).send(body);
 }
 
-/** Whose memory an answer takes: the organization's, or the address', and the person's. */
+/** Who an answer's memory counts for: the organization (or else the address) and the person. */
 function ownersOf({ organization, principal, ip }: FastifyRequest): string[] {
   return [organization?.id ?? ip, personBehind(principal) ?? []].flat();
 }

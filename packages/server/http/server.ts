@@ -76,7 +76,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   return app;
 }
 
-/** An answer that streams is no longer waited for once it began, and none whose caller has hung up. */
+/** A call no longer counts once its streamed answer has begun, or its caller has hung up. */
 function countCalls(app: FastifyInstance, { calls }: HttpOptions): void {
   const waiting = new WeakSet<FastifyRequest>();
   const end = (request: FastifyRequest) => {
@@ -98,7 +98,7 @@ function requestId(given: string | string[] | undefined, ids: Ids): string {
   return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next('req');
 }
 
-/** Pages of other origins may not read what the API answers. */
+/** Pages of other origins may not read the API's answers. */
 function setStandardHeaders(request: FastifyRequest, reply: FastifyReply, publicOrigin: string): void {
   reply.header('access-control-allow-origin', publicOrigin);
   reply.header('x-request-id', request.id);
@@ -113,12 +113,12 @@ function report(request: FastifyRequest, reply: FastifyReply, options: HttpOptio
   options.metrics.observeRequest(request.method, route, reply.statusCode, durationMs);
   const { method, problemCode: code } = request;
   const line = { method, route, status: reply.statusCode, durationMs: Math.round(durationMs) };
-  // Whoever was refused asks for the reason with the request id, so it is found whatever is logged of good calls.
+  // A refused caller may ask support with the request id, so refusals are logged even if good calls are not.
   if (code === null) request.log.debug(line, 'request');
   else request.log.info({ ...line, code, ip: request.ip }, 'a request was refused or failed');
 }
 
-/** What does not even parse as HTTP still gets the error envelope. */
+/** A request that cannot be parsed as HTTP still gets the error envelope. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket, ids: Ids): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { secondMs } from '../platform/durations.ts';
 
-/** Of the grace, so long a process that is replaced goes on answering before it closes connections that are idle. */
+/** A replaced process keeps answering for this share of the grace period before it closes idle connections. */
 const lingeringShare = 1 / 4;
 const graceMsMin = secondMs;
 const lookAgainMs = 100;
@@ -11,9 +11,9 @@ const aboutToAskMs = secondMs;
 const turnsMax = 1000;
 
 /**
- * The end of a server that hangs up on nobody. From the moment it is told, it is not ready any more and asks with every
- * answer for the connection to be closed; whoever calls steadily is gone from here without a break. Connections that nobody
- * used meanwhile end then, and calls under way may take what is left of the grace.
+ * Stops a server without hanging up on clients. From the start of the stop it is not ready and asks with every answer
+ * to close the connection, so steady callers move away without a break. After a while idle connections are closed, and
+ * running calls may take the rest of the grace period.
  */
 export class Stopping {
   readonly #told = new AbortController();
@@ -24,7 +24,7 @@ export class Stopping {
     return this.#told.signal;
   }
 
-  /** What is left of the grace. */
+  /** The rest of the grace period. */
   get graceMs(): number {
     return Math.max(graceMsMin, this.#graceEndsAtMs - performance.now());
   }
@@ -49,7 +49,7 @@ export class Stopping {
   }
 }
 
-/** Connections that have not asked for anything yet: Node itself closes those that rest, and waits for these. */
+/** Connections without a request so far: Node closes idle connections itself, but would wait for these. */
 export class SilentConnections {
   readonly #sinceMs = new Map<Socket, number>();
   #accepted = 0;
@@ -63,7 +63,10 @@ export class SilentConnections {
     server.on('request', ({ socket }) => this.#sinceMs.delete(socket));
   }
 
-  /** Connections that wait to be accepted are cut off with the listener: it ends when a turn of the loop has found none. */
+  /**
+   * Connections that wait to be accepted are cut off with the listener, so this waits until a turn of the loop has
+   * accepted none.
+   */
   async untilAllAreAccepted(): Promise<void> {
     for (let turn = 0; turn < turnsMax; turn++) {
       const before = this.#accepted;
@@ -72,7 +75,7 @@ export class SilentConnections {
     }
   }
 
-  /** One that was just opened is about to ask. */
+  /** A connection that was just opened is about to send a request. */
   close(): void {
     const nowMs = performance.now();
     for (const [socket, sinceMs] of this.#sinceMs) if (nowMs - sinceMs > aboutToAskMs) socket.destroy();

@@ -6,16 +6,19 @@ import { Problem } from '../platform/problem.ts';
 
 export interface StreamLimits {
   readonly perOrganizationMax: number;
-  /** In all their organizations together: who may found many of them does not take everybody's places. As many again by keys of those they own. */
+  /**
+   * In all organizations together, so that a person with many organizations does not take everybody's places. The keys
+   * of the organizations they own have the same number again.
+   */
   readonly perPersonMax: number;
   readonly totalMax: number;
-  /** A stream of which nobody took a byte for so long is ended. */
+  /** A stream of which nothing was read for this long is ended. */
   readonly unreadMsMax: number;
-  /** Whoever lost the right to read a stream loses the stream within this. */
+  /** A person who lost the right to read a stream loses the stream within this time. */
   readonly askAgainMs: number;
 }
 
-/** Whoever follows events is told to come back after this. */
+/** Followers of events are told to reconnect after this time. */
 const comeBackMs = secondMs;
 
 export const usualStreamLimits: StreamLimits = {
@@ -26,10 +29,10 @@ export const usualStreamLimits: StreamLimits = {
   askAgainMs: 10 * secondMs,
 };
 
-/** Answers that go on for long: counted, and ended when nobody reads them or who reads them may no longer. */
+/** Answers that last long: counted, and ended when nobody reads them or their reader has lost the right to. */
 export class OpenStreams {
   readonly #limits: StreamLimits;
-  /** By organization or address, and by person; their ids never meet. */
+  /** By organization or address, and by person; these ids never overlap. */
   readonly #open = new Map<string, number>();
   #total = 0;
 
@@ -64,7 +67,7 @@ export class OpenStreams {
     });
   }
 
-  /** Why there is no place for one more, if there is none. */
+  /** Why there is no place for one more, if so. */
   #fullness(ofPerson: number, ofOrganization: number): string | undefined {
     const { perPersonMax, perOrganizationMax, totalMax } = this.#limits;
     if (ofPerson >= perPersonMax)
@@ -81,7 +84,10 @@ export class OpenStreams {
   }
 }
 
-/** Events are followed on at once elsewhere, while a process that stops would wait for them until its grace is over. */
+/**
+ * Followers can reconnect to another process at once, while a stopping process would wait for them until its grace
+ * period ends.
+ */
 export function sendAwayWhenStopping(stream: Readable, response: ServerResponse, stopping: AbortSignal): void {
   const sendAway = () => {
     stream.unpipe(response);
@@ -95,8 +101,8 @@ export function sendAwayWhenStopping(stream: Readable, response: ServerResponse,
 }
 
 /**
- * An answer that nobody takes waits in the memory of everybody, so it is cut off. One that is taken slowly goes on: whatever
- * of it is taken counts. Streams may rest in between, and have a watch of their own.
+ * Cuts off answers that nobody reads, because they stay in memory. A slow reader is not cut off, as long as some of it
+ * is read. Streams may pause in between, and have their own check.
  */
 export function cutOffUnreadAnswers(app: FastifyInstance, unreadMsMax: number): void {
   app.addHook('onSend', async (_request, reply, payload) => {
@@ -104,7 +110,7 @@ export function cutOffUnreadAnswers(app: FastifyInstance, unreadMsMax: number): 
   });
 }
 
-/** Looks whether bytes wait that the other side does not take. A quiet stream has none waiting and may stay. */
+/** Ends a stream whose bytes the client does not read. A quiet stream has no waiting bytes and stays open. */
 function endWhenUnread(response: ServerResponse, unreadMsMax: number): () => void {
   let takenBefore = -1;
   const timer = setInterval(() => {
@@ -118,7 +124,7 @@ function endWhenUnread(response: ServerResponse, unreadMsMax: number): () => voi
   return () => clearInterval(timer);
 }
 
-/** Cut off and not ended: a part must not look like the whole. */
+/** Destroyed instead of ended: a part must not look like the whole. */
 function endWhenRefused(
   response: ServerResponse,
   everyMs: number,

@@ -1,7 +1,7 @@
 import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Every call as a span, a child of the caller's where it says so. Named by the route, never by the path. */
+/** Every call as a span, a child of the caller's span if there is one. Named by the route, never by the path. */
 export function traceRequests(app: FastifyInstance): void {
   const spans = new WeakMap<FastifyRequest, Span>();
   app.addHook('onRequest', (request, _reply, done) => {
