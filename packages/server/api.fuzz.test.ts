@@ -10,8 +10,8 @@ import { fuzzCases, fuzzSeed, fuzzTimeoutMs } from './testing/fuzz/settings.ts';
 import { startTestApp, type TestApp } from './testing/test-app.ts';
 
 /**
- * Every operation of the contract with data that is valid, nearly valid and absurd. Whatever is sent: no failure of
- * the service, always the envelope, a code the operation speaks of, and an answer that is what its schema says.
+ * Calls every operation of the contract with valid, nearly valid and absurd data. Whatever is sent, the service does
+ * not fail: the answer is always the envelope, has an error code that the operation declares, and matches its schema.
  */
 
 const casesPerWorld = 200;
@@ -51,7 +51,7 @@ async function writeDocuments(): Promise<void> {
 }
 
 test(
-  'any call with any data gets an answer that the contract promises',
+  'any call with any data gets an answer that matches the contract',
   async () => {
     const seen = new Map<string, number>();
     const called = new Set<string>();
@@ -79,14 +79,17 @@ test(
   fuzzTimeoutMs,
 );
 
-/** Operations take turns, so that a hundred cases meet nearly all of them. */
+/** Operations take turns, so that a hundred cases cover nearly all of them. */
 function sampleCase(world: ApiWorld, index: number): ApiCase {
   const operation = servedOperations[(index * 7 + fuzzSeed) % servedOperations.length] as Operation;
   const [one] = fc.sample(caseOf(operation, world), { numRuns: 1, seed: fuzzSeed + index });
   return one as ApiCase;
 }
 
-/** What ends the caller or the organization comes last, what removes things before it: a dead world tests nothing. */
+/**
+ * Calls that end the caller or the organization come last, and calls that remove things before them: with nothing left
+ * nothing is tested.
+ */
 const ends = new Set(['logout', 'revokeSession', 'deleteOrganization', 'updateMember', 'removeMember']);
 const harmOf = ({ operation: { id, method } }: ApiCase) => (ends.has(id) ? 2 : method === 'DELETE' ? 1 : 0);
 const byHarm = (a: ApiCase, b: ApiCase) => harmOf(a) - harmOf(b);
@@ -122,7 +125,7 @@ async function send(world: ApiWorld, { operation, caller, path, body, headers }:
   return { status: response.status, headers: response.headers, text, isCut };
 }
 
-/** A stream is read for a moment and left: some have no end of their own. */
+/** Reads the beginning of a stream and closes it: some never end by themselves. */
 async function beginningOf(response: Response): Promise<{ text: string; isCut: boolean }> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   const later = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), streamMs));
@@ -138,7 +141,7 @@ async function beginningOf(response: Response): Promise<{ text: string; isCut: b
   }
 }
 
-/** Which calls were never carried out, so that nobody takes refusals for coverage. */
+/** Lists the calls that never succeeded, so that refusals are not mistaken for coverage. */
 function report(seen: Map<string, number>): void {
   const good = [...seen.values()].reduce((sum, count) => sum + count, 0);
   const never = servedOperations.filter(({ id }) => !seen.has(id)).map(({ id }) => id);

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 
-/** Every script of package.json that is a program of ours, as people call it. */
+/** Runs every script of package.json that is a program of ours, as people call it. */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-/** npm's own; one that takes no options; one that has tests of its own; and two that are `start` again. */
+/** npm's own; one that takes no options; one that has tests of its own; and two that are the same as `start`. */
 const others = ['postinstall', 'openapi', 'holdfast', 'dev', 'config'];
 const names = Object.keys(scripts).filter(
   (name) => /^(exec )?node .*\.ts/.test(scripts[name]!) && !others.includes(name),
@@ -44,7 +44,7 @@ describe.each(names)('npm run %s', { tags: 'long' }, (name) => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('refuses an option that it does not know in one line, and does nothing else', {
+  test('refuses an unknown option in one line, and does nothing else', {
     tags: 'long',
   }, async () => {
     expect(await run(name, '--no-such-option')).toEqual({
@@ -57,9 +57,9 @@ describe.each(names)('npm run %s', { tags: 'long' }, (name) => {
 });
 
 test.each(['rotate-master-key', 'rotate-signing-key'])(
-  'npm run %s where there is no Holdfast says so, and makes none',
+  'npm run %s without an installation says so, and makes none',
   async (name) => {
-    // The runner of the tests has one of its own.
+    // The test runner sets one itself.
     vi.stubEnv('BASE_URL', '');
     const nowhere = await run(name);
     expect(nowhere).toMatchObject({ status: 1, output: '' });
@@ -76,7 +76,7 @@ test.each(['rotate-master-key', 'rotate-signing-key'])(
   },
 );
 
-test('a number that is none is told', async () => {
+test('an invalid number is reported', async () => {
   for (const [name, option] of [
     ['chaos', 'runs'],
     ['fuzz', 'cases'],
@@ -87,7 +87,7 @@ test('a number that is none is told', async () => {
     });
 });
 
-test('what runs on every change is a command that is understood', async () => {
+test('the command that runs on every change is understood', async () => {
   const line = /npm test -- (.+)/.exec(await readFile(join(root, '.ci/run'), 'utf8'));
   expect(await run('test', ...line![1]!.split(' '), '--help')).toMatchObject({ status: 0, errors: '' });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError, describeConfig, loadConfig, remarksOn } from './config.ts';
 
-test('all faults are told at once', () => {
+test('all faults are reported at once', () => {
   const broken = {
     PORT: 'many',
     MASTER_KEY: 'short',
@@ -24,7 +24,7 @@ test('all faults are told at once', () => {
   }
 });
 
-test('what is safe on loopback with an own database is not the default elsewhere', () => {
+test('safe defaults for loopback with an own database are not the defaults elsewhere', () => {
   expect(loadConfig({})).toMatchObject({
     ALLOW_EMULATOR_SOURCES: true,
     ALLOW_LOCAL_STORAGE: true,
@@ -50,7 +50,7 @@ test('every setting is described, and no secret is printed', () => {
   for (const block of text.split('\n\n')) expect(block).toMatch(/^# .{10,}\n[A-Z_]+=/);
 });
 
-test('a master key that was forgotten beside a database of many processes is remarked upon', () => {
+test('a missing master key beside a database of several processes causes a remark', () => {
   const [remark] = remarksOn(
     loadConfig({ DATABASE_URL: 'postgres://a:b@c/d', MASTER_KEY: '', HOLDFAST_DATA: '/data' }),
   );
@@ -60,7 +60,7 @@ test('a master key that was forgotten beside a database of many processes is rem
   expect(remarksOn(loadConfig({}))).toEqual([]);
 });
 
-test('an issuer follows from a client id, and proxies can be told in three ways', () => {
+test('an issuer follows from a client id, and proxies can be given in three ways', () => {
   expect(loadConfig({ OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' }).OIDC_ISSUER).toBe('https://accounts.google.com');
   expect(
     [
@@ -71,7 +71,7 @@ test('an issuer follows from a client id, and proxies can be told in three ways'
   ).toEqual([true, 2, ['10.0.0.1', '10.0.0.2']]);
 });
 
-/** Anything is good: an account at the provider, a name to show, a folder that is made or refused at the start. */
+/** Any value is valid: an account at the provider, a name to show, a folder that is made or refused at the start. */
 const free = ['HOLDFAST_DATA', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OTEL_SERVICE_NAME', 'GEOIP_FILE'];
 
 const number = 'must be a number';

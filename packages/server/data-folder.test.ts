@@ -10,10 +10,10 @@ import { testMasterKey } from './testing/test-app.ts';
 import { createTestDatabase } from './testing/test-database.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-/** Nothing that is run so can write into a file, as on a full disk. */
+/** A process that is started like this cannot write to any file, as on a full disk. */
 const withoutRoom = 'ulimit -f 0 && exec "$0" "$@"';
 
-/** Ended as soon as it runs. */
+/** Starts the service and ends it as soon as it runs. */
 async function startWithoutRoom(env: Record<string, string>) {
   const child = spawn('sh', ['-c', withoutRoom, process.execPath, main], { env });
   let [out, error] = ['', ''];
@@ -28,7 +28,7 @@ async function startWithoutRoom(env: Record<string, string>) {
   return { code, out, error };
 }
 
-test('a full disk lets a service start where only local backups need room there, and is told; a new key needs some', async ({
+test('with a full disk a service starts if only local backups need space there, and says so, and a new key needs space', async ({
   skip,
 }) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-full-'));

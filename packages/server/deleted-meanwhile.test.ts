@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from './testing/backup-bench.ts';
 import { untilEnded } from './testing/protected-project.ts';
 
-/** A backup, a project or a storage destination that is deleted in the moment in which something is asked for that needs it. */
+/** A backup, a project or a storage destination is deleted at the moment when something is requested that needs it. */
 let bench: BackupBench;
 let owner: pg.Client;
 let backupId = '';
@@ -54,7 +54,7 @@ async function openRecords(): Promise<unknown[]> {
   return (await owner.query(open.join(' union all '))).rows;
 }
 
-/** As a deletion does it: the row is locked, looked at, and then marked. */
+/** Does what a deletion does: the row is locked, read, and then marked. */
 async function whileDeleted(table: string, id: string, ask: () => ReturnType<typeof post>) {
   await owner.query('begin');
   await owner.query(`select 1 from ${table} where id = $1 for update`, [id]);
@@ -81,7 +81,7 @@ test.each([
   },
 );
 
-test('an undo waits while what was saved for it is deleted and is refused then', async () => {
+test('an undo waits for the deletion of its safety backup, and is refused then', async () => {
   const refused = { first: 'waits', answer: [404, 'BACKUP_NOT_FOUND'] };
   const ask = () => post(`/backups/restore/${done.id}/undo`, {});
   expect(await whileDeleted('backups', done.safetyBackupId, ask)).toEqual(refused);
@@ -128,7 +128,7 @@ test.each([
   },
 );
 
-test('of a restore and the deletion of its backup, asked for at once, one takes place', { tags: 'long' }, async () => {
+test('of a concurrent restore and deletion of its backup, one takes place', { tags: 'long' }, async () => {
   for (let round = 0; round < 3; round++) {
     const id = await bench.backUp(inIt());
     const path = `/api/v1/backups/${id}`;

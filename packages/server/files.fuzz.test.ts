@@ -19,12 +19,13 @@ import { fuzzCasesShared as fuzzCases, fuzzSeed, fuzzTimeoutMs, neighbourMsMax }
 import { startTestApp, type TestApp } from './testing/test-app.ts';
 
 /**
- * Backup files that were good once: backups of ours and their exports, managed exports, files of version 1, each with something changed, cut,
- * doubled or made absurd. Whatever is in them: reading ends, with a code that says what is wrong with the file.
+ * Files that were good before: our backups and their exports, managed exports, files of version 1, each with something
+ * changed, cut, doubled or made absurd. Whatever is in them, reading ends with a code that says what is wrong with the
+ * file.
  */
 
 const lanes = 3;
-/** On a machine that others use too; what hangs takes longer than this. */
+/** Long enough for a shared machine; a hanging case takes longer. */
 const caseMs = 150_000;
 const codes = ['INTEGRITY_ERROR', 'VALIDATION_ERROR', 'DECRYPTION_ERROR', 'STORAGE_NOT_FOUND'];
 const { keys, codec } = new BackupHarness();
@@ -69,7 +70,7 @@ async function readOurs(store: BlobStore, backupId: string): Promise<void> {
   for await (const _ of viewOfChain(chain).records());
 }
 
-/** Good files, so that what a service at work takes anyway is not laid to the bad ones. */
+/** Reads good files first, so that the normal cost of reading is not blamed on the bad ones. */
 async function readGoodFiles(documents: number): Promise<void> {
   const users = Object.fromEntries(Array.from({ length: documents }, (_, at) => [`u${at}`, { name: `user ${at}` }]));
   await withScratch(async (store) => {
@@ -79,7 +80,7 @@ async function readGoodFiles(documents: number): Promise<void> {
 }
 
 test(
-  'whatever is in a file, reading it ends with a code that says so and no other tenant waits',
+  'whatever a file contains, reading it ends with a code that says so, and no other tenant waits',
   async () => {
     const neighbour = await Neighbour.moveIn(app);
     const outcomes = new Outcomes();

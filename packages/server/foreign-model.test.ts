@@ -8,8 +8,8 @@ import {
 import { runModel } from './testing/model/run-model.ts';
 import { type ModelService, startModelService } from './testing/model/world.ts';
 
-/** `npm run chaos -- model --foreign fireemu` lives more and other histories. */
-describe.skipIf(!isForeignFirestoreInstalled)('against a Firestore of other hands', () => {
+/** `npm run chaos -- model --foreign fireemu` runs more and different histories. */
+describe.skipIf(!isForeignFirestoreInstalled)('with a Firestore of another implementation', () => {
   let foreign: ForeignFirestore;
   let service: ModelService;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe.skipIf(!isForeignFirestoreInstalled)('against a Firestore of other hand
     await foreign?.stop();
   });
 
-  test('whatever people do in whatever order, the promises of backups, restores and undos hold', async () => {
+  test('with any actions in any order, the promises of backups, restores and undos hold', async () => {
     expect(await runModel(service, { runs: 2, seed: 9001 })).toEqual([]);
   });
 });

@@ -8,13 +8,13 @@ import { foundOrganization, type TestOrganization } from './testing/team.ts';
 import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.ts';
 import { startTestApp, type TestApp } from './testing/test-app.ts';
 
-/** Ids of another organization where a body or a query names something; the matrix does the same for paths. */
+/** Sends ids of another organization in fields of bodies and queries; the matrix does the same for paths. */
 
 type Ids = Record<string, string>;
 
 interface Attempt {
   operation: OperationId;
-  /** The field that is tried, as the contract spells it. */
+  /** The field under test, as the contract spells it. */
   field: string;
   body?: (own: Ids, foreign: Ids) => object;
   query?: (own: Ids, foreign: Ids) => Record<string, string>;
@@ -184,10 +184,10 @@ function imported(
   return { projectId, storageDestinationId, path, metadata: { source: 'holdfast' } };
 }
 
-/** They name something at Google, not here. */
+/** These name something at Google and not here. */
 const namesOfTheWorld = new Set(['sourceProjectId', 'databaseId', 'documentIds']);
 
-/** Every field of an operation that may name something of an organization, by the names that references have. */
+/** Every field of an operation that may name something of an organization, recognised by its name. */
 function referencesOf({ body, query }: Operation): string[] {
   const names = new Set<string>();
   const walk = ({ anyOf = [], oneOf = [], allOf = [], items, properties = {} }: JsonSchema, path: string): void => {
@@ -226,17 +226,17 @@ afterAll(async () => {
   await firestore.stop();
 });
 
-test('every field that may name something is tried', () => {
+test('every field that may name something is tested', () => {
   const tried = new Set(attempts.map(({ operation, field }) => `${operation} ${field}`));
   const fields = servedOperations.flatMap((operation) =>
     referencesOf(operation).map((field) => `${operation.id} ${field}`),
   );
-  // What a captured moment is compared with is opened as in diffBackup; it takes a log to get there.
+  // What a captured moment is compared with is opened as in diffBackup; reaching it needs a log.
   expect(fields.filter((field) => !tried.has(field))).toEqual(['viewPitrDiff against']);
   expect(fields.length).toBeGreaterThan(25);
 });
 
-/** Rows that the two organizations could have made of it. */
+/** Counts the rows that each of the two organizations could have gained. */
 async function rowCounts(): Promise<unknown> {
   return asOwner(app.databaseUrl, async (client) => {
     const tables = ['backups', 'restores', 'drills', 'schedules', 'webhooks', 'storage_tasks', 'projects', 'pitr_logs'];
@@ -264,7 +264,7 @@ describe('an id of another organization', () => {
       if (answer.status === 200) expect(answer.body.data ?? answer.body, answer.text).toEqual([]);
       else {
         const { code, details } = answer.body.error;
-        // Refused for this field, and not because the call was wrong in another way.
+        // Refused because of this field and not because of another fault of the call.
         if (code === 'VALIDATION_ERROR') expect(details.field, answer.text).toContain(field.replace('[]', ''));
         else expect(code, answer.text).toMatch(/_NOT_FOUND$/);
       }

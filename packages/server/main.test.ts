@@ -19,11 +19,11 @@ import { asOwner } from './testing/people.ts';
 import { startTestApp, testMasterKey } from './testing/test-app.ts';
 import { createTestDatabase } from './testing/test-database.ts';
 
-/** Makes the process fail where nobody catches, when it is told to. */
+/** Makes the process fail with an uncaught error when it is told to. */
 const saboteur = (failure: string) =>
   `--import=data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2', () => setTimeout(() => { ${failure} }))`)}`;
 
-/** All that a process says from now on. */
+/** Collects the output of a process from now on. */
 function listen(child: ChildProcess): () => string {
   let output = '';
   child.stdout?.on('data', (piece) => {
@@ -32,7 +32,7 @@ function listen(child: ChildProcess): () => string {
   return () => output;
 }
 
-test('a rejection that nobody caught is told, and the process closes and ends with 1', async () => {
+test('an unhandled rejection is logged, and the process closes and ends with 1', async () => {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-main-'));
   const environment = { NODE_OPTIONS: saboteur("Promise.reject(new Error('nobody catches this'))") };
@@ -51,7 +51,7 @@ test('a rejection that nobody caught is told, and the process closes and ends wi
   }
 });
 
-test('an exception is told in the same way; the work of the process is handed back, and another one finishes it', async () => {
+test('an exception is logged in the same way, and another process finishes the work that is handed back', async () => {
   const environment = {
     NODE_OPTIONS: saboteur("throw new Error('nobody catches this')"),
     SHUTDOWN_GRACE_SECONDS: '1',
@@ -78,7 +78,7 @@ test('an exception is told in the same way; the work of the process is handed ba
   }
 });
 
-/** A start as an operator does it: what it said, and how it ended if it did within the given time. */
+/** Starts the service as an operator does. Returns its output, and its exit code if it ended within the given time. */
 async function start(
   environment: Record<string, string>,
   until?: RegExp,
@@ -101,7 +101,7 @@ async function start(
   child.stdout.on('data', (piece) => {
     out += String(piece);
     if (!until?.test(out) || isAsked) return;
-    // At a terminal somebody presses Ctrl-C.
+    // As with Ctrl-C at a terminal.
     isAsked = by === 'terminal' ? child.stdin.write('\u0003') : child.kill(signal);
   });
   child.stderr.on('data', (piece) => {
@@ -130,14 +130,14 @@ describe('a start', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('that is told to stop before it is over stops when it has started', async () => {
+  test('that is told to stop during the start stops when it has started', async () => {
     const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /Server listening/);
     expect(code).toBe(0);
     expect(out).toContain('the service has stopped');
   });
 
-  test('and its end are told in lines that a person can read, with LOG_FORMAT=text', async () => {
-    // As a terminal does that is closed.
+  test('and its end are logged in lines for people, with LOG_FORMAT=text', async () => {
+    // As when a terminal is closed.
     const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /^Sign in: \S+$/m, 'SIGHUP');
     expect(code).toBe(0);
     expect(out).toMatch(
@@ -148,7 +148,7 @@ describe('a start', () => {
     expect(out).not.toMatch(/^\{/m);
   });
 
-  test('is told for people on a terminal, and in lines of JSON into a pipe', async ({ skip }) => {
+  test('is logged for people on a terminal, and as lines of JSON into a pipe', async ({ skip }) => {
     const { out } = await start(usual, /^Sign in: \S+$/m);
     const lines = out.split('\n').filter((line) => line.startsWith('{'));
     expect(out).not.toMatch(/ INFO /);
@@ -162,13 +162,13 @@ describe('a start', () => {
     expect(shown.out).not.toMatch(/^\{/m);
   });
 
-  test('by npm ends with it: who ends npm leaves no service behind', async () => {
+  test('by npm ends with it: ending npm leaves no service behind', async () => {
     const { code, out } = await start(usual, /^Sign in: \S+$/m, 'SIGTERM', 'npm');
     expect(code).toBe(0);
     expect(out).toContain('the service has stopped');
   });
 
-  test('that cannot go on names what is in the way and the setting to change', async () => {
+  test('that cannot continue names the obstacle and the setting to change', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const port = String((taken.address() as { port: number }).port);
@@ -252,7 +252,7 @@ describe('a start', () => {
     hangsUp.close();
   });
 
-  test('on a port that needs more rights says so, with two ways out', () => {
+  test('on a port that needs privileges says so, with two ways out', () => {
     const refused = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), {
       code: 'EACCES',
       syscall: 'listen',
@@ -272,7 +272,7 @@ describe('a start', () => {
     ]);
   });
 
-  test('with another master key is refused before it touches anything; beside the former one it shuts nobody out', async () => {
+  test('with another master key is refused before it changes anything, and beside the former one it locks nobody out', async () => {
     const app = await startTestApp();
     const another = { ...usual, DATABASE_URL: app.databaseUrl, MASTER_KEY: randomBytes(32).toString('base64') };
     expect(await failureOf(another)).toMatch(
@@ -289,7 +289,7 @@ describe('a start', () => {
     await app.close();
   });
 
-  test('of a service that people use already goes on without its provider, and says so', async () => {
+  test('of a service that people already use continues without its provider, and says so', async () => {
     const away = {
       OIDC_ISSUER: `http://127.0.0.1:${await closedPort()}`,
       OIDC_CLIENT_ID: 'a',
@@ -305,7 +305,7 @@ describe('a start', () => {
   });
 });
 
-test('an option that is not known starts nothing, and help is only shown', () => {
+test('an unknown option starts nothing, and help is only shown', () => {
   expect(() => readStartOptions(['--port', '1'])).toThrow(
     "Unknown option '--port'. The option --help lists what there is.",
   );
@@ -315,15 +315,16 @@ test('an option that is not known starts nothing, and help is only shown', () =>
     expect(usage).toContain(`--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
 });
 
-test('a file of settings that is not there is told by its option, and Node does not read it before us', async () => {
+test('a missing settings file is reported with its option, and Node does not read it before us', async () => {
   for (const option of [['--env-file', 'nowhere.env'], ['--env-file=nowhere.env']])
     expect(() => readStartOptions(option)).toThrow('The file nowhere.env of --env-file cannot be read (ENOENT).');
-  // Without the two dashes Node takes the option for its own, and sets what stands in the file before it is checked.
+  // Without the two dashes Node would take the option for its own, and set the file's variables before they are
+  // checked.
   const { scripts } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
   for (const name of ['start', 'dev', 'config']) expect(scripts[name]).toMatch(/ -- packages\/server\/main\.ts/);
 });
 
-test('certificates of a private authority in a file of settings, where they have no effect, are refused', async () => {
+test('certificates of a private authority in a settings file, where they have no effect, are refused', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-settings-'));
   const file = join(folder, 'holdfast.env');
   await writeFile(file, 'NODE_EXTRA_CA_CERTS=/etc/ssl/own.pem\n');
@@ -339,7 +340,7 @@ test('certificates of a private authority in a file of settings, where they have
   }
 });
 
-test('a file of settings with a slip in a name, or a value that would be cut off, is refused', async () => {
+test('a settings file with a misspelt name, or a value that would be cut off, is refused', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-settings-'));
   const file = join(folder, 'holdfast.env');
   const reading = async (text: string) => {
@@ -363,7 +364,7 @@ test('a file of settings with a slip in a name, or a value that would be cut off
   }
 });
 
-/** How a start in this process fails, in the words of the command. */
+/** The error of a start in this process, in the words of the command. */
 async function failureOf(environment: Record<string, string>): Promise<string> {
   const config = loadConfig({ PORT: '0', ...environment });
   const log = createLogger('silent');
@@ -380,7 +381,7 @@ async function failureOf(environment: Record<string, string>): Promise<string> {
   }
 }
 
-/** Nobody listens there; a port that fetch would dial. */
+/** A port without a listener that fetch would dial. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

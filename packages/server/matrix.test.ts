@@ -24,14 +24,14 @@ import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.
 import { startTestApp, type TestApp, type TestResponse } from './testing/test-app.ts';
 
 /**
- * Who may call what: every caller × every operation × own and foreign organization. What is expected of a cell is
- * worked out here from the contract's access alone, so an operation added to the contract is tested by being there.
+ * Who may call what: every caller × every operation × own and foreign organization. The expected results follow only
+ * from the contract's access, so a new operation is tested without further work.
  */
 
 interface Caller {
   label: string;
   token: string | undefined;
-  /** The organization the caller belongs to; an outsider looks at the one everybody looks at. */
+  /** The caller's organization; an outsider uses the one that everybody is tested with. */
   home: string;
   kind: 'anonymous' | 'expired' | 'outsider' | 'key' | 'member';
   role?: Role;
@@ -103,7 +103,10 @@ async function expiredToken(): Promise<string> {
   return new AccessTokens(keyPairs, earlier, 60).sign(claims, 'expired');
 }
 
-/** An organization has one key, so each scope gets an organization. The key without any is one the API would not make. */
+/**
+ * An organization has one key, so each scope gets its own organization. The key without any scope is one that the API
+ * would not make.
+ */
 async function keys(): Promise<Caller[]> {
   const wanted: [string, Scope[]][] = [['no scope', []], ...scopes.map((scope): [string, Scope[]] => [scope, [scope]])];
   const made: Caller[] = [];
@@ -122,7 +125,7 @@ async function keys(): Promise<Caller[]> {
   return made;
 }
 
-/** Without a credential a guarded call answers 401; a path nobody serves does not get that far. */
+/** Without a credential a guarded call answers 401; an unknown path answers 404. */
 async function isServed(operation: Operation): Promise<boolean> {
   const answer = await app.request(
     operation.method,
@@ -150,7 +153,7 @@ function call(operation: Operation, caller: Caller, target: Target, idOf: (param
   });
 }
 
-/** The refusal the contract asks for, or undefined when the caller is to be let through. */
+/** The refusal that the contract requires, or undefined when the call is allowed. */
 function expectedRefusal(operation: Operation, caller: Caller, target: Target): Expected | undefined {
   const { access } = operation;
   if (access.kind === 'public') return undefined;
@@ -183,7 +186,7 @@ function fault(operation: Operation, expected: Expected | undefined, answer: Tes
   return isRight && hasDetails ? undefined : `should be ${JSON.stringify(expected)}, got ${got}`;
 }
 
-/** An error the operation does not speak of, or one that nobody foresaw. */
+/** An error that the operation does not declare, or an unexpected one. */
 function isUndeclared(operation: Operation, answer: TestResponse): boolean {
   if (answer.status < 400 || operation.success.kind === 'bare') return false;
   const code = answer.body?.error?.code;
@@ -200,7 +203,7 @@ async function inBatches<Item, Result>(
   return results;
 }
 
-/** All faults of one caller, so that a hole is seen with all its neighbours. */
+/** All faults of one caller, so that a gap is shown with everything around it. */
 async function faultsOf(caller: Caller, targets: readonly Target[]): Promise<string[]> {
   const ordered = [...served].sort((a, b) => Number(endsSession.has(a.id)) - Number(endsSession.has(b.id)));
   const cells = ordered.flatMap((operation) =>

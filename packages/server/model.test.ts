@@ -3,7 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runModel } from './testing/model/run-model.ts';
 import { type ModelService, startModelService } from './testing/model/world.ts';
 
-/** The same few histories each time, so that a failure means a change; `npm run chaos -- model` looks for new ones. */
+/**
+ * The same few histories each time, so that a failure is caused by a change; `npm run chaos -- model` looks for new
+ * ones.
+ */
 const settings = { runs: 3, seed: 13 };
 
 let sandbox: FirestoreSandbox;
@@ -17,6 +20,6 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-test('whatever people do in whatever order: nothing outside a scope changes, an undo is exact, every backup shows its moment, and what is not ours is not touched', async () => {
+test('with any actions in any order: nothing outside a scope changes, an undo is exact, every backup shows its moment, and what is not ours is not touched', async () => {
   expect(await runModel(service, settings)).toEqual([]);
 });

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runMomentsModel } from './testing/model/moments.ts';
 import { type ModelService, startModelService } from './testing/model/world.ts';
 
-/** The same few histories each time, so that a failure means a change; `npm run chaos -- moments` looks for new ones. */
+/**
+ * The same few histories each time, so that a failure is caused by a change; `npm run chaos -- moments` looks for new
+ * ones.
+ */
 const settings = { runs: 1, seed: 336 };
 
 let sandbox: FirestoreSandbox;
@@ -18,6 +21,6 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-test('whatever is brought back of whatever moment, in part, elsewhere, called off, resumed and undone: it is what was there, and nothing else changes', async () => {
+test('a restore of any moment, in part, elsewhere, cancelled, resumed or undone: it brings back what was there, and nothing else changes', async () => {
   expect(await runMomentsModel(service, settings)).toEqual([]);
 });

@@ -15,19 +15,19 @@ let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-own-'));
-  // Open to the user the server drops to, so that the database lies in here and goes with it.
+  // Accessible to the user of the server process, so that the database is created in here and removed with it.
   await chmod(folder, 0o755);
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test('several who make the same data folder at the same moment all find it made', async () => {
+test('several processes that make the same data folder at the same moment all succeed', async () => {
   for (let round = 0; round < 20; round += 1) {
     const config = loadConfig({ HOLDFAST_DATA: join(folder, `round ${round}`, 'below', 'data') });
     await Promise.all(Array.from({ length: 8 }, () => requireDataFolder(config, log)));
   }
 });
 
-test('a start that fails ends the database that was begun for it, also where nobody has waited for it', {
+test('a failed start ends the database that was started for it, also if nobody has waited for it', {
   tags: 'long',
 }, async () => {
   const taken = createServer().listen(0, '127.0.0.1');
@@ -51,7 +51,7 @@ test('a start that fails ends the database that was begun for it, also where nob
   expect(await isRunning()).toBe(false);
 });
 
-test('a database that is configured elsewhere is not begun here', () => {
+test('a database that is configured elsewhere is not started here', () => {
   const config = loadConfig({ HOLDFAST_DATA: folder, DATABASE_URL: 'postgres://holdfast:x@127.0.0.1:1/holdfast' });
   expect(beginOwnDatabase(config, log)).toBeUndefined();
 });

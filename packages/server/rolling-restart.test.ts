@@ -11,10 +11,10 @@ import { SteadyCallers } from './testing/steady-callers.ts';
 import { testMasterKey } from './testing/test-app.ts';
 import { createTestDatabase } from './testing/test-database.ts';
 
-/** As many as show the promise; more of them on a free machine. */
+/** Enough to show the promise; use more on a free machine. */
 const restarts = Number(process.env.RESTARTS ?? 2);
 
-test('whoever calls steadily over connections that are kept alive notices nothing of processes that are replaced one after the other', async () => {
+test('steady callers on kept-alive connections notice nothing when processes are replaced one after the other', async () => {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-rolling-'));
   const cluster = new Cluster({ databaseUrl: database.url, folder, masterKey: testMasterKey });

@@ -15,7 +15,7 @@ const trial = { project: 'trial', database: '(default)' };
 
 let bench: BackupCluster;
 beforeAll(async () => {
-  // A job that is handed back has not failed: one attempt has to be enough.
+  // A job that is handed back has not failed, so one attempt must be enough.
   const environment = { RESTORE_RANGE_DOCUMENTS: '1000', JOB_ATTEMPTS: '1', SHUTDOWN_GRACE_SECONDS: '4' };
   bench = await startBackupCluster({ documents, roles: 'api', environment });
 });
@@ -30,7 +30,7 @@ async function connect({ project }: typeof target): Promise<string> {
   return id;
 }
 
-test('work of every kind goes on while all processes are replaced one after the other: nothing fails, nothing is done twice, and an undo is exact', {
+test('work of every kind continues while all processes are replaced one after the other: nothing fails, nothing is done twice, and an undo is exact', {
   timeout: 400_000,
 }, async () => {
   const { client, cluster, projectId, firestore } = bench;

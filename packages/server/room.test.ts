@@ -48,7 +48,7 @@ const idOf = async (answer: ReturnType<typeof call>): Promise<string> => {
 const many = <T>(one: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: 8 }, (_, index) => one(index)));
 
-test('an organization has as many projects, destinations and schedules as its operator allows, also when many are asked for at once', async () => {
+test('an organization has as many projects, destinations and schedules as its operator allows, also with concurrent requests', async () => {
   const as = await newOrganization();
   const projectId = await idOf(connect(as, 'first'));
   const made = {
@@ -68,7 +68,7 @@ test('an organization has as many projects, destinations and schedules as its op
   await idOf(addSchedule(as, projectId));
 });
 
-test('a project is not moved to where there is no room for it, for its destinations or for its schedules', async () => {
+test('a project is not moved to an organization without room for it, its destinations or its schedules', async () => {
   await bench.backUp();
   await idOf(addSchedule(here, bench.shop.projectId));
   const move = (to: As) =>
@@ -116,7 +116,7 @@ const loseCatalogue = () =>
     await client.query('delete from projects');
   });
 
-test('a rescan that finds more projects than there is room for says which backups it left out', async () => {
+test('a rescan that finds too many projects says which backups it left out', async () => {
   const backupId = await bench.backUp();
   await loseCatalogue();
   const others = [];

@@ -16,6 +16,6 @@ test('the threat model names tests', () => {
 test.each(promises)('$file holds: $title', ({ file, title }) => {
   const path = new URL(file, root);
   expect(existsSync(path)).toBe(true);
-  // Quotes are escaped or not as the file likes.
+  // Quotes are escaped or not, depending on the file.
   expect(readFileSync(path, 'utf8').replaceAll("\\'", "'")).toContain(title);
 });

@@ -4,7 +4,7 @@ import { freePort } from './platform/free-port.ts';
 import { signUp } from './testing/people.ts';
 import { startTestApp, type TestApp } from './testing/test-app.ts';
 
-/** What a setting promises, seen from outside. */
+/** Checks from outside what settings promise. */
 
 const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
@@ -30,7 +30,7 @@ describe.skipIf(!hasRedis)('with REDIS_URL', () => {
   const signIn = (app: TestApp) =>
     app.request('POST', '/api/v1/auth/refresh', { body: { refreshToken: 'one that nobody has' } });
 
-  test('processes share their limits; when Redis is away each counts for itself and says so', async () => {
+  test('processes share their limits, and when Redis is away each counts for itself and says so', async () => {
     await expect.poll(redisCheck).toBe('ok');
     const statuses: number[] = [];
     for (const app of [...apps, ...apps, ...apps]) statuses.push((await signIn(app)).status);
@@ -51,7 +51,7 @@ describe('with DEFAULT_PLAN and METRICS_TOKEN', () => {
   });
   afterAll(() => app.close());
 
-  test('new organizations get that plan and what belongs to it', { tags: 'long' }, async () => {
+  test('new organizations get that plan and its features', { tags: 'long' }, async () => {
     const { token } = await signUp(app, 'founder@example.com');
     const founded = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Small' } });
     const as = { token, organizationId: founded.body.data.id };
@@ -65,7 +65,7 @@ describe('with DEFAULT_PLAN and METRICS_TOKEN', () => {
     });
   });
 
-  test('metrics are for those who have the token, on this machine too', async () => {
+  test('metrics need the token, also on this machine', async () => {
     const scrape = (headers = {}) => app.request('GET', '/metrics', { headers });
     expect((await scrape()).status).toBe(401);
     expect((await scrape({ authorization: 'Bearer another' })).status).toBe(401);

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest';
 import { testMasterKey } from './testing/test-app.ts';
 import { createTestDatabase } from './testing/test-database.ts';
 
-test('a process that is told to stop ends in its time also when its database has gone silent', async () => {
+test('a process that is told to stop ends in time even when its database has gone silent', async () => {
   await using stack = new AsyncDisposableStack();
   const database = await createTestDatabase();
   stack.defer(() => database.drop());

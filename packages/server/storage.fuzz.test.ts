@@ -34,14 +34,14 @@ import { fuzzCasesShared as fuzzCases, fuzzSeed, fuzzTimeoutMs, neighbourMsMax }
 import { startTestApp, type TestApp } from './testing/test-app.ts';
 
 /**
- * Storage that is honest and hostile by turns, in the process of the service. Whatever it answers: the work ends, with a
- * code of the port, nobody else waits, and memory stays bounded.
+ * Storage that is sometimes honest and sometimes hostile, in the service's process. Whatever it answers: the work ends
+ * with a code of the port, nobody else waits, and memory stays bounded.
  */
 
 const lanes = 12;
 const callTimeoutMs = 100;
 const caseMs = 60_000;
-/** A whole listing of these takes as long as it may; what bounds it has a test of its own. */
+/** A whole listing of these takes as long as it may; its limit has its own test. */
 const long: readonly Mischief[] = ['never ending', 'one name a page', 'empty pages'];
 const codes = [...storeErrorCodes, 'DECRYPTION_ERROR'];
 
@@ -65,7 +65,7 @@ const actions = ['probe', 'catalogue', 'read', 'remove', 'put', 'lock'] as const
 const arbitraryCase = fc.record({
   kind: fc.constantFrom(...kinds),
   action: fc.constantFrom(...actions),
-  /** One mischief for every request, or a row of them with honest answers in between. */
+  /** One kind of mischief for every request, or several with honest answers in between. */
   plan: fc.oneof(
     fc.constantFrom(...mischiefs.filter((mischief) => !long.includes(mischief))).map((mischief) => [mischief]),
     fc.array(fc.oneof(fc.constant('honest' as const), fc.constantFrom(...mischiefs)), { minLength: 2, maxLength: 12 }),
@@ -94,7 +94,7 @@ function open(kind: Case['kind'], endpoint: string): BlobStore | Promise<BlobSto
   });
 }
 
-/** The same things that jobs do. */
+/** Does the same things as jobs. */
 async function act(action: Case['action'], store: BlobStore): Promise<void> {
   const { keys, codec } = harness;
   if (action === 'probe') {

@@ -8,7 +8,10 @@ import { foundOrganization, type TestOrganization } from './testing/team.ts';
 import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.ts';
 import { startTestApp, type TestApp, type TestResponse } from './testing/test-app.ts';
 
-/** One tenant's requests, sent by another: with the victim's organization in the header, and with the victim's ids in path and body. */
+/**
+ * Sends one tenant's requests as another tenant: with the victim's organization in the header, and with the victim's
+ * ids in path and body.
+ */
 
 let app: TestApp;
 let firestore: FirestoreSandbox;
@@ -33,13 +36,13 @@ afterAll(async () => {
   await firestore.stop();
 });
 
-/** Ends the attacker's own session or key, which would make the rest of the test mean nothing. */
+/** Ends the attacker's own session or key, which would make the rest of the test meaningless. */
 const ownEnd = new Set(['logout', 'deleteServiceAccount', 'rotateServiceAccount']);
 const requests = servedOperations.filter(
   (operation) => operation.access.kind !== 'public' && !ownEnd.has(operation.id) && !dialsOut(operation),
 );
 
-/** Events and deliveries that the service has yet to try once. */
+/** Events and deliveries that have not been tried yet. */
 const unsent = (organizationId: string) =>
   asOwner(app.databaseUrl, async (client) => {
     const { rows } = await client.query(
@@ -50,7 +53,7 @@ const unsent = (organizationId: string) =>
     return Number(rows[0].n);
   });
 
-/** Everything the victim has, as text, but for the rows that tell the victim of refused strangers. */
+/** Everything the victim has, as text, except the audit rows about refused strangers. */
 const everythingOf = (organizationId: string) =>
   asOwner(app.databaseUrl, async (client) => {
     const found: Record<string, string[]> = {};
@@ -61,7 +64,7 @@ const everythingOf = (organizationId: string) =>
       found[table] = rows.map(({ row }: { row: string }) => row);
     };
     for (const table of await tenantTables(client)) {
-      // When retention looks next is the service's own clockwork.
+      // The service itself changes when retention looks next.
       if (table === '"audit_chains"' || table === '"retention_checks"') continue;
       await read(table, `organization_id = $1 ${table === '"audit_logs"' ? "and action <> 'auth.denied'" : ''}`);
     }
@@ -80,7 +83,10 @@ function replay(operation: Operation, token: string, organizationId: string): Pr
   });
 }
 
-/** What is wrong with an answer to a stranger. The ids the attacker sent may come back only in a complaint about them. */
+/**
+ * What is wrong with an answer to a stranger. It may contain the ids that the attacker sent only in a complaint about
+ * them.
+ */
 function faultOf(operation: Operation, organizationId: string, answer: TestResponse): string | undefined {
   const { code } = answer.body?.error ?? {};
   const isGood = answer.status < 400;
@@ -101,7 +107,7 @@ function faultOf(operation: Operation, organizationId: string, answer: TestRespo
 }
 
 test('yields nothing and changes nothing', async () => {
-  // What the service itself still does for the victim is done first.
+  // Waits for what the service itself still does for the victim.
   await expect.poll(() => unsent(victim.id)).toBe(0);
   const before = await everythingOf(victim.id);
   expect(Object.values(before).flat().length).toBeGreaterThan(10);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from './testing/backup-bench.ts';
 import { copyContract } from './testing/contract-copy.ts';
 
-/** The package as a stranger gets it: packed, installed into an empty project, compiled with plain `tsc`, run. */
+/** Uses the package as a stranger does: packed, installed into an empty project, compiled with plain `tsc`, run. */
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -51,7 +51,7 @@ async function pack(cwd: string): Promise<string> {
   return join(folder, packed.filename.replace('@', '').replace('/', '-'));
 }
 
-/** The program that the README tells, with this service's address and key in place of its examples. */
+/** The program in the README, with this service's address and key instead of its examples. */
 async function readmeProgram(): Promise<string> {
   const key = { name: 'reader', permissions: ['backups:write', 'projects:write'] };
   const account = await bench.app.request('POST', '/api/v1/organizations/current/service-account', {
@@ -96,7 +96,7 @@ describe('the packed contract in an empty project', () => {
     }
   });
 
-  test('holds built files and no sources', async () => {
+  test('contains built files and no sources', async () => {
     const { stdout } = await run('tar', ['tzf', join(folder, 'holdfast-contract-2.0.0.tgz')]);
     const files = stdout.trim().split('\n');
     expect(files).toContain('package/dist/client.js');

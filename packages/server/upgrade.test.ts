@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupCluster, ended, startBackupCluster } from './testing/backup-cluster.ts';
 import { checkOutEarlier, type EarlierVersion, knowsCommit } from './testing/earlier-version.ts';
 
-/** The last commit of the release before: the schema may only grow as long as its processes may still run. */
+/** The last commit of the previous release: while its processes may still run, the schema may only grow. */
 const earlierCommit = 'd94f96b06cebd4aefb2aec769588b56d249f4469';
 const documents = 300;
 const whole = ['wholes/1', 'wholes/1/parts/1'];
@@ -23,7 +23,7 @@ beforeAll(async () => {
   });
   process.env.FIRESTORE_EMULATOR_HOST = world.firestore.address;
   const firestore = new Firestore({ projectId: world.database.project });
-  // The files that follow in this worker have databases of their own.
+  // The next files in this worker have their own databases.
   delete process.env.FIRESTORE_EMULATOR_HOST;
   for (const path of whole) await firestore.doc(path).set({ n: 1 });
   await firestore.terminate();
@@ -47,7 +47,7 @@ async function restore(backupId: string): Promise<void> {
 }
 
 test.skipIf(!isKnown)(
-  'while an update rolls, processes of the release before work on the new schema, and each reads what the other wrote (needs the history)',
+  'during a rolling update, processes of the previous release work on the new schema, and each reads what the other wrote (needs the history)',
   { timeout: 180_000 },
   async () => {
     const old = await world.cluster.startRole('worker,scheduler', earlier.main);
@@ -71,7 +71,7 @@ const ownerClient = async () => {
   return owner;
 };
 
-/** What the queue was told by those who tried to run a restore and could not. */
+/** The queue's errors of workers that tried to run a restore and could not. */
 async function reasonsOf(owner: pg.Client, restoreId: string): Promise<string> {
   const { rows } = await owner.query<{ reason: string }>(
     `select output::text as reason from pgboss.job where name = 'restore-run' and data->>'restoreId' = $1`,
@@ -81,7 +81,7 @@ async function reasonsOf(owner: pg.Client, restoreId: string): Promise<string> {
 }
 
 test.skipIf(!isKnown)(
-  'a document with all below it is not taken by a worker of the release before, which knows nothing of that; one of today restores all of it (needs the history)',
+  'a restore of a document with everything below it is not taken by a worker of the previous release, which does not know that, and a current one restores all of it (needs the history)',
   { timeout: 180_000 },
   async () => {
     for (const worker of world.cluster.workers) worker.kill('SIGKILL');
@@ -102,7 +102,7 @@ test.skipIf(!isKnown)(
 );
 
 test.skipIf(!isKnown)(
-  'a restore that has ranges cannot be taken by a worker of the release before, which knows nothing of them; one of today finishes it (needs the history)',
+  'a restore with ranges cannot be taken by a worker of the previous release, which does not know them, and a current one finishes it (needs the history)',
   { timeout: 180_000 },
   async () => {
     for (const worker of world.cluster.workers) worker.kill('SIGKILL');

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Takes the beginning of the answer and nothing more. */
+/** Reads the beginning of the answer and nothing more. */
 async function askOnly(): Promise<Socket> {
   const { hostname, port } = new URL(bench.app.address);
   const { token, organizationId } = bench.as;
@@ -24,7 +24,7 @@ async function askOnly(): Promise<Socket> {
   return socket;
 }
 
-test('an organization has so much of large answers on its way at once, and room again when they are taken', async () => {
+test('an organization has a limited amount of unread large answers, and room again when they are read', async () => {
   const read = () => bench.app.request('GET', path, bench.as);
   expect((await read()).text.length).toBeGreaterThan(7 * 1024 * 1024);
   const sockets: Socket[] = [];

@@ -15,10 +15,10 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('whoever sends the head of a request slowly', () => {
+describe('a client that sends the head of a request slowly', () => {
   const slowSenders = 300;
 
-  test('is cut off, however many they are, and others are answered meanwhile', async () => {
+  test('is cut off, also together with many others, and others are answered meanwhile', async () => {
     const { hostname, port } = new URL(app.address);
     const sockets: Socket[] = Array.from({ length: slowSenders }, () => connect(Number(port), hostname));
     const closed = sockets.map((socket) => {
@@ -37,10 +37,10 @@ describe('whoever sends the head of a request slowly', () => {
   });
 });
 
-describe('a body that names what every object inherits', () => {
+describe('a body with names that every object inherits', () => {
   const withBody = allOperations.filter(({ method, path }) => method !== 'GET' && !path.includes('{'));
 
-  test('changes nothing of it, in no operation', async () => {
+  test('changes no inherited value, in any operation', async () => {
     const poison = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}';
     for (const { method, path } of withBody) {
       for (const body of [`${poison}}`, `${poison},"name":"x","headers":{"__proto__":{"polluted":"yes"}}}`]) {
@@ -65,7 +65,7 @@ test.each([
   expect(answer.body.error?.code, answer.text).toBe('VALIDATION_ERROR');
 });
 
-test('many versions asked for at once change a resource once', async () => {
+test('many concurrent changes of one version change a resource once', async () => {
   const current = '/api/v1/organizations/current';
   const etag = (await app.request('GET', current, as)).headers.get('etag') ?? '';
   expect(etag).not.toBe('');

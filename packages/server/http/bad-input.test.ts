@@ -17,7 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Ends the session or the organization the test stands on; called with garbage they refuse, but not with luck on their side. */
+/**
+ * Would end the session or the organization of the test. They refuse random data, but a valid call by chance must not
+ * happen.
+ */
 const careful = new Set(['logout', 'deleteOrganization', 'revokeSession']);
 const withBody = servedOperations.filter(
   (operation) => ['POST', 'PUT', 'PATCH'].includes(operation.method) && !careful.has(operation.id),
@@ -27,7 +30,7 @@ function pathOf(operation: Operation, value: string): string {
   return operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(value) || 'x');
 }
 
-/** The error envelope and nothing else; never a 500. */
+/** Expects the error envelope and nothing else, and never a 500. */
 function expectRefusal(response: { status: number; text: string; headers: Headers }, what: string): void {
   expect(response.status, `${what}: ${response.text.slice(0, 300)}`).toBeLessThan(500);
   if (response.status < 400) return;
@@ -123,7 +126,7 @@ describe('bad input gets the error envelope, never a 500, never a hang', () => {
   });
 });
 
-/** Bytes on the wire, as no HTTP library would send them. */
+/** Sends bytes that no HTTP library would send. */
 function raw(text: string): Promise<string> {
   const { hostname, port } = new URL(app.address);
   return new Promise((resolve, reject) => {
@@ -176,7 +179,7 @@ test.each([
   expect(await raw(bytes)).toMatch(expected);
 });
 
-test('an unknown path is 404, a known path with another method 405 with Allow, an old path 410 naming the new one', async () => {
+test('an unknown path is 404, a known path with another method 405 with Allow, an old path 410 with the new one', async () => {
   const missing = await app.request('GET', '/api/v1/nothing-here');
   expect([missing.status, missing.body.error.code]).toEqual([404, 'NOT_FOUND']);
   const wrong = await app.request('PATCH', '/api/v1/openapi.json');
@@ -191,14 +194,14 @@ test('an unknown path is 404, a known path with another method 405 with Allow, a
   expect([health.status, health.body.error.details]).toEqual([410, { path: '/health' }]);
 });
 
-test('a well-formed request id is taken over, another one replaced', async () => {
+test('a well-formed request id is kept, another one is replaced', async () => {
   const kept = await app.request('GET', '/health', { headers: { 'x-request-id': 'my-id.1' } });
   expect(kept.headers.get('x-request-id')).toBe('my-id.1');
   const replaced = await app.request('GET', '/health', { headers: { 'x-request-id': 'no spaces' } });
   expect(replaced.headers.get('x-request-id')).toMatch(/^req_/);
 });
 
-test('what is wrong with a field is told in words, not in those of a schema', async () => {
+test('a fault of a field is explained in plain words, not in those of a schema', async () => {
   const key = { type: 'service_account', project_id: 'acme-shop', client_email: 'a@example.com', private_key: 'nope' };
   const cases: [string, object, string, string | RegExp][] = [
     ['/projects', { sourceProjectId: 'shop', connection: { type: 'oauth' } }, 'name', 'is required'],
@@ -245,7 +248,7 @@ test('what is wrong with a field is told in words, not in those of a schema', as
 });
 
 test.each(['x', '2026', '2026-02-30', '1969-12-31', '2026-03-01T12:00:00'])(
-  'a date that is none (%s) is told once, with an example of one',
+  'an invalid date (%s) is reported once, with an example',
   async (from) => {
     const reason = expect.stringMatching(/^must be a date such as 2026-03-01, or a time with its zone/);
     for (const path of ['/backups', '/audit-logs']) {
@@ -257,7 +260,7 @@ test.each(['x', '2026', '2026-02-30', '1969-12-31', '2026-03-01T12:00:00'])(
   },
 );
 
-test('a body that is too large or of another type has a code of its own', async () => {
+test('a body that is too large or of another type has its own code', async () => {
   const send = (body: string, type: string) =>
     app.request('POST', '/api/v1/organizations', { token: person.token, body, headers: { 'content-type': type } });
   const large = await send(JSON.stringify({ name: 'x'.repeat(1024 * 1024) }), 'application/json');

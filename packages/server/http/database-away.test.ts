@@ -10,10 +10,10 @@ let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let line: Server;
 const sockets = new Set<Socket>();
 let port = 0;
-/** What a server says that lets nobody in. */
+/** The error of a server that accepts no connection, if set. */
 let refusal: { code: string; message: string } | undefined;
 
-/** The service reaches its database through a line that can be cut. */
+/** The service reaches its database through a connection that can be cut. */
 beforeAll(async () => {
   database = await createTestDatabase();
   const url = new URL(database.url);
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 const listen = (at: number) => new Promise<void>((resolve) => line.listen(at, '127.0.0.1', resolve));
 
-/** As PostgreSQL does after the first message of a client. */
+/** Answers as PostgreSQL does after a client's first message. */
 function refuse(near: Socket, { code, message }: { code: string; message: string }): void {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
   const length = Buffer.alloc(4);
@@ -62,7 +62,7 @@ async function cut(): Promise<void> {
 
 const asOwner = (statement: string) => connected(database.url, (owner) => owner.query(statement));
 
-test('without its database the service says so, and goes on when it is back', async () => {
+test('without its database the service says so, and continues when it is back', async () => {
   const signedIn = await app.request('GET', app.signInLink!.slice(app.address.length), {
     headers: { accept: 'application/json' },
   });
@@ -91,7 +91,7 @@ test('without its database the service says so, and goes on when it is back', as
   await expect.poll(async () => (await app.request('GET', '/health')).body.status).toBe('healthy');
 });
 
-test('a database that lets nobody in, or takes no changes, is told as that; all goes on without a restart', async () => {
+test('a database that accepts no connections, or no changes, is reported as such, and everything continues without a restart', async () => {
   const { token } = await signUp({ ...app, databaseUrl: database.url }, 'ada@example.com');
   const found = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'First' } });
   const organizationId: string = found.body.data.id;

@@ -11,7 +11,7 @@ let app: TestApp;
 let as: { token: string; organizationId: string };
 let ids: Record<string, string>;
 
-/** One of everything that has a version. */
+/** Makes one of everything that has a version. */
 beforeAll(async () => {
   bench = await startBackupBench();
   ({ app, as } = bench);
@@ -50,7 +50,7 @@ test('every single resource has a tag, the same for the same answer', async () =
     expect([operation.id, answer.status], answer.text).toEqual([operation.id, 200]);
     expect(tag, operation.id).toMatch(/^"[^"]+"$/);
     const { answer: again } = await read(pathOf(operation), { 'if-none-match': tag });
-    // A key that was just used, a moment that was just covered: another answer has another tag.
+    // For example a key that was just used: a changed answer has a changed tag.
     if (again.status !== 304) expect(again.text, operation.id).not.toBe(answer.text);
   }
 });
@@ -70,7 +70,7 @@ test('every PUT, PATCH and DELETE of the contract refuses a version that is not 
 });
 
 describe('a tag', () => {
-  test('follows counts that stand elsewhere: backups of a project, a destination, an organization', async () => {
+  test('changes with counts from other rows: backups of a project, a destination, an organization', async () => {
     const paths = [
       `/api/v1/projects/${ids.projectId}`,
       `/api/v1/storage-destinations/${ids.storageDestinationId}`,
@@ -107,7 +107,7 @@ describe('a tag', () => {
     const path = `/api/v1/webhooks/${ids.webhookId}`;
     await app.request('PATCH', `${path}/toggle`, { ...as, body: { enabled: true } });
     const before = await read(path);
-    // Written once a second at most.
+    // Written at most once a second.
     app.clock.advance(2000);
     await app.request('PUT', '/api/v1/organizations/current', { ...as, body: { name: 'Told to the webhook' } });
     const triggeredAt = async () => (await read(path)).answer.body.data.lastTriggeredAt;

@@ -37,7 +37,9 @@ describe('a body', () => {
   const restore = (documentIds: unknown) =>
     app.request('POST', '/api/v1/backups/restore', { ...as, body: { backupId: 'bkp_none', documentIds } });
 
-  test('of more values than any call takes is refused before anybody else waits for it', { tags: 'long' }, async () => {
+  test('with more values than any call takes is refused before anybody else waits for it', {
+    tags: 'long',
+  }, async () => {
     const kinds: [string, unknown][] = [
       ['numbers', Array.from({ length: 400_000 }, () => 1)],
       ['objects', Array.from({ length: 300_000 }, () => ({}))],
@@ -50,7 +52,7 @@ describe('a body', () => {
     }
   });
 
-  test('as large as a call takes is read, whatever stands in its texts', async () => {
+  test('as large as a call takes is read, whatever its texts contain', async () => {
     const answer = await restore(Array.from({ length: bodyValuesMax / 2 }, (_, index) => `users/${index},[{`));
     expect(answer.body.error?.code, answer.text).toBe('BACKUP_NOT_FOUND');
   });

@@ -25,7 +25,7 @@ const counted = (answers: readonly { status: number }[]) =>
     [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [status, group.length]),
   );
 
-test('an address may be refused 120 times a minute, whichever credential it tries; good calls from it go on', async () => {
+test('an address may be refused 120 times a minute, with any credentials, and its good calls go on', async () => {
   const stranger = await signUp(app, 'stranger@example.com');
   const wrong = { ...from('10.0.0.1'), token: 'fb_sa_wrong', organizationId };
   const none = from('10.0.0.1');
@@ -42,7 +42,7 @@ test('an address may be refused 120 times a minute, whichever credential it trie
   expect([good.status, elsewhere.status]).toEqual([200, 401]);
 });
 
-test('health answers an address 120 times a minute; probes of orchestrators are not counted', async () => {
+test('health answers an address 120 times a minute, and probes of orchestrators are not counted', async () => {
   const answers = await times(150, () => app.request('GET', '/health', from('10.0.0.3')));
   expect(counted(answers)).toEqual({ 200: 120, 429: 30 });
   expect((await app.request('GET', '/health/live', from('10.0.0.3'))).status).toBe(200);
@@ -61,7 +61,7 @@ test('an organization may change its passphrase ten times a minute', async () =>
   expect(counted(answers)).toEqual({ 200: 10, 429: 3 });
 });
 
-test('metrics without a token are for this machine alone, and behind a proxy for nobody', async () => {
+test('metrics without a token are for this machine only, and behind a proxy for nobody', async () => {
   expect((await app.request('GET', '/metrics')).status).toBe(401);
   const direct = await startTestApp();
   expect((await direct.request('GET', '/metrics')).status).toBe(200);
@@ -72,7 +72,7 @@ test('metrics without a token are for this machine alone, and behind a proxy for
   await guarded.close();
 });
 
-test('an id of an organization that cannot exist is not found', async () => {
+test('an impossible organization id is not found', async () => {
   for (const id of ["org_'; drop", 'org_ä', 'x'.repeat(80)]) {
     const answer = await app.request('POST', `/api/v1/organizations/${encodeURIComponent(id)}/recover`, {
       token: ada.token,
@@ -81,7 +81,7 @@ test('an id of an organization that cannot exist is not found', async () => {
   }
 });
 
-test('an organization has sixteen streams at a time, another organization its own', async () => {
+test('an organization has sixteen streams at a time, and another organization its own', async () => {
   await writeManyAuditRows(app, organizationId);
   const sockets = await times(16, () => openUnreadStream(app, ada.token, organizationId));
   const exported = (id: string) => app.request('GET', exportPath, { token: ada.token, organizationId: id });
@@ -93,7 +93,7 @@ test('an organization has sixteen streams at a time, another organization its ow
   await expect.poll(async () => (await exported(organizationId)).status).toBe(200);
 });
 
-test('an organization has a rate of its own, whichever of its people and keys call', async () => {
+test('an organization has its own rate limit for all its people and keys together', async () => {
   const limited = await startTestApp({ RATE_LIMIT_PER_MINUTE: '20' });
   const owner = await signUp(limited, 'owner@example.com');
   const helper = await signUp(limited, 'helper@example.com');
@@ -111,7 +111,7 @@ test('an organization has a rate of its own, whichever of its people and keys ca
   await limited.close();
 });
 
-test('whoever waits many times for the same lock leaves connections to the calls of others', async () => {
+test('a caller that waits many times for the same lock leaves connections to others', async () => {
   const stranger = await signUp(app, 'stranger-to-locks@example.com');
   const handOver = () =>
     app.request('PUT', `/api/v1/organizations/current/members/${ada.id}`, {
@@ -133,7 +133,7 @@ test('whoever waits many times for the same lock leaves connections to the calls
   expect(counted(handed)).toEqual({ 200: 12 });
 });
 
-test('streams are counted in all organizations together too', async () => {
+test('streams are also counted in all organizations together', async () => {
   const narrow = await startTestApp({}, { streamLimits: { totalMax: 1 } });
   const person = await signUp(narrow, 'person@example.com');
   const [first, second] = [await foundOrganization(narrow, person), await foundOrganization(narrow, person)];
@@ -147,7 +147,7 @@ test('streams are counted in all organizations together too', async () => {
   await narrow.close();
 });
 
-test('a person has their own number of streams in all their organizations, and takes nobody else their place', async () => {
+test('a person has their own number of streams in all their organizations, and takes no place from others', async () => {
   const narrow = await startTestApp({}, { streamLimits: { perPersonMax: 1 } });
   const [person, other] = [await signUp(narrow, 'person@example.com'), await signUp(narrow, 'other@example.com')];
   const [first, second] = [await foundOrganization(narrow, person), await foundOrganization(narrow, person)];
@@ -166,7 +166,7 @@ test('a person has their own number of streams in all their organizations, and t
   await narrow.close();
 });
 
-test('keys of all organizations of one person have one number of streams together, beside the person, and take nobody else their place', async () => {
+test('the keys of all organizations of one person share a number of streams, separate from that of the person, and take no place from others', async () => {
   const narrow = await startTestApp({}, { streamLimits: { perPersonMax: 1 } });
   const [person, other] = [await signUp(narrow, 'person@example.com'), await signUp(narrow, 'other@example.com')];
   const owners = [person, person, other];
@@ -191,7 +191,7 @@ test('keys of all organizations of one person have one number of streams togethe
   await narrow.close();
 });
 
-test('who goes away before a stream begins leaves its place free', async () => {
+test('a client that leaves before its stream begins frees its place', async () => {
   const narrow = await startTestApp({}, { streamLimits: { totalMax: 1 } });
   const person = await signUp(narrow, 'person@example.com');
   const id = await foundOrganization(narrow, person);
@@ -206,28 +206,28 @@ test('who goes away before a stream begins leaves its place free', async () => {
   await narrow.close();
 });
 
-test('who hangs up in the middle of a body is no longer waited for', async () => {
+test('a caller that hangs up in the middle of a body no longer counts', async () => {
   const { hostname, port } = new URL(app.address);
   const head = `POST /api/v1/schedules HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ada.token}\r\nX-Organization-Id: ${organizationId}\r\n`;
   for (let attempt = 0; attempt < 20; attempt++) {
     const socket = connect({ host: hostname, port: Number(port) });
     socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name":`);
     await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
-    // Some while it is found out who calls, some before the head has arrived.
+    // Some hang up during authentication, some before the head has arrived.
     await sleep(attempt % 4);
     socket.destroy();
   }
   await expect.poll(() => app.platform.cpuTurns.hasCalls).toBe(false);
 });
 
-test('a stream that is asked for by HEAD is neither followed nor read', async () => {
+test('a stream requested by HEAD is neither followed nor read', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const as = { token: ada.token, organizationId };
   const before = timers();
   const answers = await times(100, () => app.request('HEAD', '/api/v1/organizations/current/events', as));
   expect(counted(answers)).toEqual({ 200: 100 });
   expect(answers[0]?.headers.get('content-type')).toBe('text/event-stream');
-  // Each follower has two of its own.
+  // Each follower has two timers.
   await expect.poll(timers).toBeLessThan(before + 100);
   const reads = vi.spyOn(app.platform.database, 'tenant');
   await app.request('HEAD', exportPath, as);
@@ -245,7 +245,7 @@ test('a stream that nobody reads is ended', async () => {
   await writeManyAuditRows(hasty, id);
   const socket = await openUnreadStream(hasty, person.token, id);
   const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-  // Long enough for the service to notice; only then are the bytes taken that it had handed over.
+  // Long enough for the service to notice; the bytes that it had already sent are read only afterwards.
   await sleep(1500);
   let taken = 0;
   socket.on('data', (chunk: Buffer) => {
@@ -256,7 +256,7 @@ test('a stream that nobody reads is ended', async () => {
   await hasty.close();
 });
 
-test('a stream is cut off when who reads it loses the key, the membership, the role or the session, and goes on when a token merely runs out', async () => {
+test('a stream is cut off when its reader loses the key, the membership, the role or the session, and goes on when a token only expires', async () => {
   const strict = await startTestApp({}, { streamLimits: { askAgainMs: 100 } });
   const owner = await signUp(strict, 'owner@example.com');
   const id = await foundOrganization(strict, owner);
@@ -291,7 +291,7 @@ test('a stream is cut off when who reads it loses the key, the membership, the r
   await strict.close();
 });
 
-/** What still comes from a stream, until it ends or nothing more does. */
+/** Reads what still comes from a stream, until it ends or is quiet. */
 async function takenUntilQuiet(socket: Socket): Promise<number> {
   let taken = 0;
   let isEnded = false;
@@ -308,7 +308,7 @@ async function takenUntilQuiet(socket: Socket): Promise<number> {
 
 const exportPath = '/api/v1/audit-logs/export?format=ndjson';
 
-/** More than fits into the buffers between us and somebody who does not read. */
+/** Writes more than the buffers between us and a client that does not read can hold. */
 async function writeManyAuditRows({ platform }: TestApp, id: string): Promise<void> {
   await platform.database.system(({ client }) =>
     client.query(

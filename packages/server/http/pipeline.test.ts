@@ -39,12 +39,12 @@ describe('Idempotency-Key', () => {
     expect([second.status, second.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
   });
 
-  test('a request that failed its validation leaves the key free', async () => {
+  test('a request that failed validation leaves the key free', async () => {
     expect((await create('mended', { name: '' })).status).toBe(400);
     expect((await create('mended', { name: 'Mended' })).status).toBe(201);
   });
 
-  test('many at once carry the call out once; the others are told to wait or get its answer', async () => {
+  test('many at once carry the call out once, and the others are told to wait or get its answer', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => create('stampede', { name: 'Stampede' })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(
       new Set(answers.some(({ status }) => status === 409) ? [201, 409] : [201]),
@@ -53,7 +53,7 @@ describe('Idempotency-Key', () => {
     expect(body.data.filter((row: { name: string }) => row.name === 'Stampede')).toHaveLength(1);
   });
 
-  test('belongs to its caller: another person with the same key gets an answer of their own', async () => {
+  test('belongs to its caller: another person with the same key gets another answer', async () => {
     const bob = await signUp(app, 'bob@example.com');
     const mine = await create('shared-key', { name: 'Mine' });
     const theirs = await app.request('POST', '/api/v1/organizations', {
@@ -81,7 +81,7 @@ describe('Idempotency-Key', () => {
     expect(stored).not.toContain(first.body.data.apiKey);
   });
 
-  test('a call whose answer cannot be kept is answered, and not carried out again', async () => {
+  test('a call whose answer cannot be stored is answered, and not carried out again', async () => {
     const sql = (text: string) => asOwner(app.databaseUrl, (client) => client.query(text));
     await sql(`create function database_away() returns trigger language plpgsql as $$
       begin raise exception 'terminating connection' using errcode = '57P01'; end $$`);
@@ -119,7 +119,7 @@ describe('Idempotency-Key', () => {
 });
 
 describe('ETag and If-Match', () => {
-  test('a change under an outdated version is refused and changes nothing', async () => {
+  test('a change with an outdated version is refused and changes nothing', async () => {
     const person = await signUp(app, 'etag@example.com');
     const id = await foundOrganization(app, person);
     const mine = { token: person.token, organizationId: id };
@@ -141,7 +141,7 @@ describe('ETag and If-Match', () => {
   });
 });
 
-test('every call that is refused or fails is a line of the log at info, with its request id and its code', async () => {
+test('every refused or failed call is a line of the log at info, with its request id and its code', async () => {
   const refusals: [string, string, object, string][] = [
     ['GET', '/api/v1/projects', {}, 'UNAUTHORIZED'],
     ['GET', '/api/v1/projects/prj_none', as, 'PROJECT_NOT_FOUND'],
@@ -203,7 +203,7 @@ describe('pages', () => {
   });
 });
 
-test('callers are told their rate, and past it when to come back', async () => {
+test('callers get their rate limit, and past it the time to wait', async () => {
   const limited = await startTestApp({ RATE_LIMIT_PER_MINUTE: '5', AUTH_RATE_LIMIT_PER_MINUTE: '3' });
   try {
     const person = await signUp(limited, 'fast@example.com');
@@ -228,7 +228,7 @@ test('callers are told their rate, and past it when to come back', async () => {
   }
 });
 
-test('a page answers to no other method, and says to which', async () => {
+test('a page answers only its own method, and names it to others', async () => {
   for (const path of ['/', '/docs', '/docs/docs.css']) {
     const refused = await app.request('POST', path, { body: {} });
     expect([path, refused.status, refused.body?.error?.code, refused.headers.get('allow')]).toEqual([
@@ -240,7 +240,7 @@ test('a page answers to no other method, and says to which', async () => {
   }
 });
 
-test('health, documents and metrics are there for those who ask', async () => {
+test('health, documents and metrics are served', async () => {
   const health = await app.request('GET', '/health');
   expect(health.body).toMatchObject({
     status: 'healthy',

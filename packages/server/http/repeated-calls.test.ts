@@ -15,7 +15,7 @@ afterAll(() => bench.close());
 const countIn = async (table: string) =>
   (await asOwner(bench.app.databaseUrl, (client) => client.query(`select count(*)::int as n from ${table}`))).rows[0].n;
 
-/** Calls, loses the process between the change and the keeping of its answer, and calls again. */
+/** Calls, simulates a crash between the change and the storing of its answer, and calls again. */
 async function callTwice(path: string, body?: object) {
   const headers = { 'idempotency-key': `try ${path} ${JSON.stringify(body)}` };
   const call = () => bench.app.request('POST', `/api/v1${path}`, { ...bench.as, headers, body });
@@ -34,7 +34,7 @@ async function callTwice(path: string, body?: object) {
   return { first: first.body.data, second: second.body.data };
 }
 
-test('a backup, a run by hand and a restore whose process died before it answered are not made twice', {
+test('a backup, a manual run and a restore are not made twice when their process died before it answered', {
   tags: 'long',
 }, async () => {
   const { projectId } = bench.shop;
@@ -66,7 +66,7 @@ test('a schedule, a project and a destination are made once too', async () => {
   expect(after).toEqual(before.map((count) => count + 1));
 });
 
-test('a service account, its rotation and a webhook are made once, and the secret that nobody has seen is told as lost', async () => {
+test('a service account, its rotation and a webhook are made once, and the answer says that the unseen secret is lost', async () => {
   const account = await callTwice('/organizations/current/service-account', { name: 'CI' });
   expect(account.second).toEqual({ ...account.first, apiKey: null });
   const rotated = await callTwice('/organizations/current/service-account/rotate', {});
@@ -78,7 +78,7 @@ test('a service account, its rotation and a webhook are made once, and the secre
   expect(await countIn('webhooks')).toBe(1);
 });
 
-test('another body with the key of a call that died is a call of its own', async () => {
+test('another body with the key of a call that died is a separate call', async () => {
   const headers = { 'idempotency-key': 'changed' };
   const create = (name: string) =>
     bench.app.request('POST', '/api/v1/webhooks', {
@@ -129,7 +129,7 @@ test('an import, a drill, an undo and a task of a destination are made once', { 
   expect(await Promise.all(tables.map(countIn))).toEqual(before.map((count) => count + 1));
 });
 
-test('a call that failed behind its change is not carried out again by the next try', async () => {
+test('a call that failed after its change is not carried out again by the next try', async () => {
   const sql = (text: string) => asOwner(bench.app.databaseUrl, (client) => client.query(text));
   const before = await countIn('backups');
   const headers = { 'idempotency-key': 'failed behind' };

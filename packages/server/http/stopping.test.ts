@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** One connection that is kept alive, as a browser or a proxy holds it. */
+/** One kept-alive connection, as a browser or a proxy has it. */
 function kept() {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const { token, organizationId } = bench.as;
@@ -28,7 +28,7 @@ function kept() {
   return { begin, ask };
 }
 
-test('a process that is told to stop hangs up on nobody: what is asked on open connections is answered, followers are told to come back, idle connections end afterwards', async () => {
+test('a process that is told to stop hangs up on nobody: requests on open connections are answered, followers are told to reconnect, idle connections end afterwards', async () => {
   const [steady, balancer, follower] = [kept(), kept(), kept()];
   expect(await steady.ask('/api/v1/auth/me')).toMatchObject({ status: 200, connection: 'keep-alive' });
   expect(await balancer.ask('/health/ready')).toMatchObject({ status: 200, connection: 'keep-alive' });
@@ -46,7 +46,7 @@ test('a process that is told to stop hangs up on nobody: what is asked on open c
   expect(await balancer.ask('/health/ready')).toMatchObject({ status: 503, connection: 'close' });
   expect(await steady.ask('/api/v1/auth/me')).toMatchObject({ status: 200, connection: 'close' });
   expect(await text(events)).toBe(': following\n\nretry: 1000\n\n');
-  // Who has not heard of it yet is answered too.
+  // A client that does not know yet that the process stops is answered too.
   expect(await kept().ask('/api/v1/auth/me')).toMatchObject({ status: 200, connection: 'close' });
   expect(await text(await kept().begin('/api/v1/organizations/current/events'))).toBe('retry: 1000\n\n');
   slow.write('\r\n');

@@ -25,14 +25,14 @@ function ask(): Socket {
   return socket;
 }
 
-test('an answer that nobody takes is cut off', async () => {
+test('an answer that nobody reads is cut off', async () => {
   const silent = ask();
   await new Promise<void>((resolve) => silent.once('readable', () => resolve()));
   await expect.poll(connections).toBe(0);
   silent.destroy();
 });
 
-test('one that is taken slowly is not', async () => {
+test('a slowly read answer is not cut off', async () => {
   const slow = ask();
   let taken = 0;
   slow.on('data', (chunk: Buffer) => {
@@ -46,7 +46,7 @@ test('one that is taken slowly is not', async () => {
   slow.destroy();
 });
 
-test('nor is one on a connection that had an answer before, however long it is made', async () => {
+test('an answer that takes long to make is not cut off on a connection that had an answer before', async () => {
   const socket = connect({ host: '127.0.0.1', port });
   let heard = '';
   socket.on('data', (chunk: Buffer) => {

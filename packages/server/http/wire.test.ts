@@ -11,7 +11,7 @@ afterAll(() => bench.close());
 const call = (method: string, path: string, body?: object) =>
   bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body && { body }) });
 
-test('what is created says where it is, what goes on says where it can be watched, and ids are of their kind', async () => {
+test('a created thing has an address, a running one a place to watch it, and ids have the prefix of their kind', async () => {
   const { projectId } = bench.shop;
   const backup = await bench.backUp();
   const cases: [string, object | undefined, number, RegExp][] = [
@@ -50,7 +50,7 @@ test('without a default destination a backup says which field is missing', async
   expect((await settings(bench.shop.destinationId)).status).toBe(200);
 });
 
-test('what a query does not know is ignored, what a body does not know is named', async () => {
+test('an unknown field of a query is ignored, and one of a body is named', async () => {
   expect((await call('GET', '/backups?colour=blue&limit=1')).status).toBe(200);
   const { status, body } = await call('POST', '/backups', { projectId: bench.shop.projectId, colour: 'blue' });
   expect([status, body.error]).toMatchObject([
@@ -59,7 +59,7 @@ test('what a query does not know is ignored, what a body does not know is named'
   ]);
 });
 
-test('every kind of thing that is not there has its own code', { tags: 'long' }, async () => {
+test('every kind of thing that does not exist has its own code', { tags: 'long' }, async () => {
   const { destinationId } = bench.shop;
   const hook = (await call('POST', '/webhooks', { name: 'H', url: 'https://example.com', events: ['*'] })).body.data.id;
   const backupId = await bench.backUp();

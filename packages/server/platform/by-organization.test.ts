@@ -4,7 +4,7 @@ import { byOrganization } from './by-organization.ts';
 const items = (organizationId: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ organizationId, name: `${organizationId}${index}` }));
 
-test('work of one organization that fails or does not end leaves that of others to be done', async () => {
+test('a failing or endless item of one organization does not stop the items of others', async () => {
   const done: string[] = [];
   const failed: string[] = [];
   let letGo = () => {};
@@ -28,7 +28,7 @@ test('work of one organization that fails or does not end leaves that of others 
   expect(done).toHaveLength(503);
 });
 
-test('a run ends although everything of one organization hangs, and another run looks at other work of it', async () => {
+test('a run ends although everything of one organization hangs, and another run handles its other items', async () => {
   const tried = new Set<string>();
   const run = () =>
     byOrganization(
@@ -46,7 +46,7 @@ test('a run ends although everything of one organization hangs, and another run 
   expect(tried.size).toBeLessThan(100);
 });
 
-test('an organization has one piece of work under way at a time, and an end is an end', async () => {
+test('an organization has one item in progress at a time, and nothing begins after the abort', async () => {
   const ending = new AbortController();
   let [underWay, most, count] = [0, 0, 0];
   await byOrganization(

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CpuTurns } from './cpu-turns.ts';
 
-/** Computes for about so long. */
+/** Computes for about this long. */
 function compute(milliseconds: number): void {
   const endMs = performance.now() + milliseconds;
   while (performance.now() < endMs);
@@ -43,7 +43,7 @@ test('work in slices leaves the thread to others in between, and never runs two 
   expect(others).toBeGreaterThanOrEqual(slices - 5);
 });
 
-test('while somebody waits for an answer, the slices take a quarter of the thread at most', async () => {
+test('while somebody waits for an answer, the slices take at most a quarter of the thread', async () => {
   const turns = new CpuTurns();
   const sliceMs = 4;
   const share = async () => {
@@ -59,7 +59,7 @@ test('while somebody waits for an answer, the slices take a quarter of the threa
   turns.callEnded();
 });
 
-test('jobs compute at once while nobody calls, and take turns while somebody does', async () => {
+test('jobs compute at once while there are no calls, and take turns while there are', async () => {
   const turns = new CpuTurns();
   const order: string[] = [];
   const job = async (organizationId: string) => {

@@ -15,7 +15,7 @@ function logged(work: (log: ReturnType<typeof createLogger>) => void): string {
   return text;
 }
 
-test('a person reads the time, a word for the level, the sentence and what belongs to it', () => {
+test('a person sees the time, a word for the level, the message and its fields', () => {
   const text = logged((log) => {
     log.info({ backupId: 'bkp_1', counts: { documents: 3 } }, 'a job begins');
     log.warn({ err: Object.assign(new Error('refused'), { status: 403 }) }, 'a job failed');
@@ -29,13 +29,13 @@ test('a person reads the time, a word for the level, the sentence and what belon
   ]);
 });
 
-test('a stack is shown for what nobody foresaw, and for nothing else', () => {
+test('a stack is shown only for unexpected errors', () => {
   const at = (level: 'warn' | 'error') => logged((log) => log[level]({ err: new Error('odd') }, 'trouble'));
   expect(at('error')).toMatch(/ERROR trouble – odd\n {4}Error: odd\n {8}at /);
   expect(at('warn').trimEnd().split('\n')).toHaveLength(1);
 });
 
-test('what a stranger sent cannot move the cursor or begin a line of its own, and secrets stay out', () => {
+test('input from strangers can neither move the cursor nor start a line, and secrets are left out', () => {
   const text = logged((log) =>
     log.info({ path: '/x\n2026 FATAL all is lost\u001b[2J', password: 'hunter2' }, 'refused'),
   );

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLogger } from './log.ts';
 
-test('an error of the database is told with its code and without the connection it came from', () => {
+test('a database error is logged with its code and without its connection', () => {
   const lines: string[] = [];
   const log = createLogger('warn', { write: (line) => void lines.push(line) });
   const client = { processID: 4711, secretKey: -15_318, user: 'holdfast' };

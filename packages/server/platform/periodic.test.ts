@@ -11,12 +11,12 @@ afterAll(() => app.close());
 
 const health = async () => (await app.request('GET', '/health')).body;
 
-test('every piece of house-keeping runs when it is told to, twice in a row', async () => {
+test('every periodic task runs when it is told to, twice in a row', async () => {
   for (const name of [...app.tasks.names, ...app.tasks.names]) await app.tasks.runNow(name);
   expect(await health()).toMatchObject({ status: 'healthy', houseKeeping: { status: 'ok', late: [] } });
 });
 
-test('one that has not succeeded for long makes the service degraded, by its name', async () => {
+test('a task without success for long makes the service degraded, by its name', async () => {
   const setBack = (name: string, interval: string) =>
     asOwner(app.databaseUrl, (client) =>
       client.query('update periodic_tasks set succeeded_at = now() - $2::interval where name = $1', [name, interval]),
@@ -32,7 +32,7 @@ test('one that has not succeeded for long makes the service degraded, by its nam
   expect((await health()).status).toBe('healthy');
 });
 
-test('a failure is written down and the task goes on', async () => {
+test('a failure is saved and the task goes on', async () => {
   let runs = 0;
   const task = {
     name: 'schedules',
@@ -52,7 +52,7 @@ test('a failure is written down and the task goes on', async () => {
   expect(rows).toEqual([{ error: null }]);
 });
 
-test('while the clocks disagree whatever removes by age stands still, and the rest goes on', {
+test('while the clocks disagree, tasks that remove by age do not run, and the others do', {
   timeout: 120_000,
 }, async () => {
   app.clock.goWrong(5 * 365 * 86_400_000);

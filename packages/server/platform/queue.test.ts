@@ -10,7 +10,7 @@ import { defineJob, PutOff, prepareQueue, Queue } from './queue.ts';
 
 const log = createLogger('silent');
 
-/** What a queue logged, as objects. */
+/** The log lines of a queue, as objects. */
 function listen() {
   const lines: { msg: string; job: string; attempt: number; before?: string; backupId?: string; secret?: string }[] =
     [];
@@ -83,7 +83,7 @@ async function until(condition: () => boolean, timeoutMs = 10_000): Promise<void
   }
 }
 
-test('a job is enqueued with the transaction that wants it, and not without', async () => {
+test('a job is enqueued with its transaction, and not without', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const seen: number[] = [];
@@ -99,7 +99,7 @@ test('a job is enqueued with the transaction that wants it, and not without', as
   await queue.close(1000);
 });
 
-test('all places with nothing to do ask the database once together, and a job whose time comes is taken all the same', {
+test('idle places ask the database together with one query, and a job that becomes due is taken all the same', {
   tags: 'long',
 }, async () => {
   const asked = vi.spyOn(pg.Client.prototype, 'query');
@@ -117,7 +117,7 @@ test('all places with nothing to do ask the database once together, and a job wh
   expect(texts.filter((text) => text?.includes("WHERE j.name = 'once'"))).toHaveLength(1);
 });
 
-test('many waiting jobs are worked one after the other without waiting out a polling interval', async () => {
+test('many waiting jobs run one after the other without waiting for a polling interval', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   let done = 0;
@@ -131,7 +131,7 @@ test('many waiting jobs are worked one after the other without waiting out a pol
   await queue.close(1000);
 });
 
-test('many jobs of one organization that do not end leave a place to the single one of another', async () => {
+test('many endless jobs of one organization leave a place to the single job of another', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const begun: string[] = [];
@@ -155,7 +155,7 @@ test('many jobs of one organization that do not end leave a place to the single 
   await queue.close(1000);
 });
 
-test('organizations whose work was put off stand back with all that they have waiting, while others wait', async () => {
+test('organizations whose work was put off let others go first with all their waiting jobs', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const begun: string[] = [];
@@ -168,12 +168,12 @@ test('organizations whose work was put off stand back with all that they have wa
     if (data.organizationId !== 'third') throw new PutOff('nothing answers');
   });
   await until(() => begun.includes('third'));
-  // Two of each, and what was claimed before the first of them was put off.
+  // Two of each, and those that were claimed before the first one was put off.
   expect(begun.indexOf('third')).toBeLessThanOrEqual(8);
   await queue.close(1000);
 });
 
-test('an organization whose jobs hang takes as many places as there are, and one is left to the others', async () => {
+test('an organization with hanging jobs takes all places but one, which is left to the others', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const begun: string[] = [];
@@ -196,7 +196,7 @@ test('an organization whose jobs hang takes as many places as there are, and one
   await queue.close(1000);
 });
 
-test('an exclusive job with the same key waits or runs once, whoever asks', async () => {
+test('an exclusive job with the same key waits or runs once', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const ids = await Promise.all(
@@ -208,7 +208,7 @@ test('an exclusive job with the same key waits or runs once, whoever asks', asyn
   await queue.close(1000);
 });
 
-test('a job that is running when the service stops is told so and handed back; the log tells who took it over', async () => {
+test('a running job is aborted when the service stops and handed back, and the log names its next worker', async () => {
   const [here, there] = [listen(), listen()];
   const first = new Queue({ url, jobs, log: here.log }, false);
   await first.start();
@@ -240,7 +240,7 @@ test('a job that is running when the service stops is told so and handed back; t
   expect(JSON.stringify([here.lines, there.lines])).not.toContain('hush');
 });
 
-test('a job that does not stop in time is handed back too, and one that fails is tried again until it is given up', async () => {
+test('a job that does not stop in time is handed back too, and a failing one is retried until it is given up', async () => {
   const stubborn = listen();
   const first = new Queue({ url, jobs, log: stubborn.log }, false);
   await first.start();
@@ -269,7 +269,7 @@ test('a job that does not stop in time is handed back too, and one that fails is
   expect(failing.lines[0]?.before).toMatch(/shut down/);
 });
 
-test('what a dead worker left waits for some seconds only, however often its workers died', async () => {
+test('a job of a dead worker waits only a few seconds, however often its workers died', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const id = await database.system((transaction) => queue.enqueue(transaction, countJob, { n: 7 }));

@@ -3,7 +3,7 @@ import { sharingLooks } from './shared-looks.ts';
 
 const look = 'WITH next AS (SELECT 1 FOR UPDATE SKIP LOCKED) UPDATE job';
 
-/** A database that answers when it is told to. */
+/** A database that answers when the test says so. */
 function slowDatabase() {
   const asked: ((rows: unknown[] | Error) => void)[] = [];
   const execute = (_text: string, _values?: unknown[]) =>
@@ -17,7 +17,7 @@ function slowDatabase() {
   return { asked, answer, execute: sharingLooks(execute) };
 }
 
-test('places that look at once ask once when there is nothing, and once more for each job that there is', async () => {
+test('places that ask at once need one query when there is nothing, and one more per job', async () => {
   const { asked, answer, execute } = slowDatabase();
   const looks = Promise.all([1, 2, 3, 4].map(() => execute(look)));
   await answer(['a job']);
@@ -27,7 +27,7 @@ test('places that look at once ask once when there is nothing, and once more for
   expect(asked).toHaveLength(0);
 });
 
-test('who looks while a question is under way is not answered by it, for a job may have come since', async () => {
+test('a query that was already running does not answer a later question, because a job may have come since', async () => {
   const { answer, asked, execute } = slowDatabase();
   const first = execute(look);
   await expect.poll(() => asked.length, { interval: 1 }).toBe(1);
@@ -38,7 +38,7 @@ test('who looks while a question is under way is not answered by it, for a job m
   expect((await second).rows).toEqual(['a job']);
 });
 
-test('a failure is told to all that it concerns, and the next look asks anew', async () => {
+test('a failure reaches everybody who shared the query, and the next one asks again', async () => {
   const { answer, execute } = slowDatabase();
   const looks = Promise.allSettled([execute(look), execute(look)]);
   await answer(new Error('away'));
@@ -48,7 +48,7 @@ test('a failure is told to all that it concerns, and the next look asks anew', a
   expect((await next).rows).toEqual(['a job']);
 });
 
-test('different questions, and statements that are no looks, do not wait for each other', async () => {
+test('different queries, and other statements, do not wait for each other', async () => {
   const { asked, execute } = slowDatabase();
   void execute(look, ['one kind']);
   void execute(look, ['another kind']);

@@ -51,7 +51,7 @@ afterAll(() => receiver.close());
 const named = (name: string) => spans.filter((span) => span.name === name);
 const parentOf = (span: ReceivedSpan) => spans.find(({ spanId }) => spanId === span.parentSpanId);
 
-test('a call is a span by its route, and a child of its caller', () => {
+test('a call is a span named by its route, and a child of the span of its caller', () => {
   const [call] = named('GET /api/v1/backups/:backupId').filter((span) => span.traceId === traceId);
   expect(call).toMatchObject({ traceId, parentSpanId: 'b7ad6b7169203331' });
   expect(headers[0]).toBe('back up');
@@ -64,7 +64,7 @@ test('a job is a span, with the calls to source and storage below it', () => {
   expect(puts.some((name) => name.startsWith('job '))).toBe(true);
 });
 
-test('a line of the log tells which trace it belongs to', () => {
+test('a log line names the trace it belongs to', () => {
   const lines = log.split('\n').filter((line) => line.includes(traceId));
   expect(lines.some((line) => line.includes('BACKUP_NOT_FOUND'))).toBe(true);
 });

@@ -32,7 +32,7 @@ const rowsOf = (organizationId: string) =>
 const verify = async ({ id, owner }: TestOrganization) =>
   (await app.request('GET', '/api/v1/audit-logs/verify', { token: owner.token, organizationId: id })).body.data;
 
-test('200 transactions at once lose no row and keep the chain whole, also while half of them roll back', async () => {
+test('200 concurrent transactions lose no row and keep the chain whole, also when half of them roll back', async () => {
   const organization = await foundOrganization(app);
   const before = (await rowsOf(organization.id)).length;
   const results = await Promise.allSettled(
@@ -61,7 +61,7 @@ test('each organization has a chain of its own that begins at zero', async () =>
   }
 });
 
-test('a system transaction may write for many organizations at once without waiting in a circle', async () => {
+test('concurrent system transactions that write for many organizations do not deadlock', async () => {
   const organizations = await Promise.all(Array.from({ length: 5 }, () => foundOrganization(app)));
   const ids = organizations.map(({ id }) => id).sort();
   await Promise.all(
@@ -75,7 +75,7 @@ test('a system transaction may write for many organizations at once without wait
     expect(await verify(organization)).toMatchObject({ valid: true, entries: 41 });
 });
 
-test('whatever the details hold, the row is written and its hash holds after the trip through the database', {
+test('with any details the row is written, and its hash is still right after it was stored and read', {
   tags: 'long',
 }, async () => {
   const organization = await foundOrganization(app);
@@ -110,7 +110,7 @@ test('whatever the details hold, the row is written and its hash holds after the
   expect(await verify(organization)).toMatchObject({ valid: true });
 });
 
-test('details that are too large are left out rather than stopping the change they tell of', async () => {
+test('details that are too large are left out and do not stop the change', async () => {
   const organization = await foundOrganization(app);
   await write(organization.id, { text: 'x'.repeat(100_000) });
   expect((await rowsOf(organization.id)).at(-1)?.details).toMatchObject({ truncated: true });

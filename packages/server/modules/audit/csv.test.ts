@@ -26,7 +26,7 @@ test('plain cells stay as they are, nothing is an empty cell', () => {
   expect(csvLine(['a,b', 'c;d', 'e"f', 'g\nh'])).toBe('"a,b","c;d","e""f","g\nh"\r\n');
 });
 
-test('any cells can be read back, and none begins like a formula', () => {
+test('any cells can be read back, and none starts like a formula', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: fc.constantFrom(...'=+-@"\',;\t\r\n ab') }), { minLength: 1, maxLength: 5 }),

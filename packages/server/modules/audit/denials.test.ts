@@ -17,7 +17,7 @@ const denialsIn = async ({ id, owner }: TestOrganization) =>
     })
   ).body.data;
 
-test('a role that is too low is told with who, what and why', async () => {
+test('a call refused for a low role is logged with who, what and why', async () => {
   const organization = await foundOrganization(app);
   const viewer = await addMember(app, organization.id, 'viewer');
   const answer = await app.request('GET', '/api/v1/audit-logs', {
@@ -35,7 +35,7 @@ test('a role that is too low is told with who, what and why', async () => {
   ]);
 });
 
-test('a key without the scope, and one used for another organization, is told to its own organization only', async () => {
+test('a key without the scope, or used for another organization, is logged only in its own organization', async () => {
   const [own, foreign] = [await foundOrganization(app), await foundOrganization(app)];
   const made = await app.request('POST', '/api/v1/organizations/current/service-account', {
     token: own.owner.token,
@@ -57,7 +57,7 @@ test('a key without the scope, and one used for another organization, is told to
   expect(app.logged()).not.toContain(token);
 });
 
-test('a stranger is told of, but can write only a few rows; many strangers together not many more', {
+test('a stranger is logged, but can write only a few rows, and many strangers together not many more', {
   tags: 'long',
   timeout: 60_000,
 }, async () => {
@@ -77,14 +77,14 @@ test('a stranger is told of, but can write only a few rows; many strangers toget
   expect((await denialsIn(organization)).length).toBe(31);
 });
 
-test('nobody without a good credential writes into any log', async () => {
+test('nobody without a valid credential writes into any log', async () => {
   const organization = await foundOrganization(app);
   for (const token of [undefined, 'nonsense', 'fb_sa_nonsense', 'a.b.c'])
     await app.request('GET', '/api/v1/audit-logs', { organizationId: organization.id, ...(token ? { token } : {}) });
   expect(await denialsIn(organization)).toEqual([]);
 });
 
-test('a refusal that only the handler can speak is told as well', async () => {
+test('a refusal by the handler itself is logged as well', async () => {
   const organization = await foundOrganization(app);
   const admin = await addMember(app, organization.id, 'admin');
   const answer = await app.request('PUT', `/api/v1/organizations/current/members/${admin.id}`, {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('an address in the file has its city and country, another has none, and without a file nobody has', () => {
+test('an address in the file has its city and country, others have none, and without a file no address has', () => {
   const locate = createLocator(file);
   expect(locate('203.0.113.7')).toBe('Zurich, Switzerland');
   expect(locate('::ffff:203.0.113.7')).toBe('Zurich, Switzerland');
@@ -26,13 +26,13 @@ test('an address in the file has its city and country, another has none, and wit
   expect(createLocator(undefined)('203.0.113.7')).toBeNull();
 });
 
-test('a file that cannot be read stops the start with its name', async () => {
+test('an unreadable file stops the start, and its name is in the error', async () => {
   await expect(startTestApp({ GEOIP_FILE: join(folder, 'missing.mmdb') })).rejects.toThrow(/GEOIP_FILE.*missing\.mmdb/);
   await writeFile(join(folder, 'broken.mmdb'), 'this is no database');
   expect(() => createLocator(join(folder, 'broken.mmdb'))).toThrow(/GEOIP_FILE/);
 });
 
-test('rows tell the place of the caller, whose address counts only from a trusted proxy', async () => {
+test('rows contain the location of the caller, and a forwarded address counts only from a trusted proxy', async () => {
   const headers = { 'x-forwarded-for': '203.0.113.7' };
   for (const [trust, location, ip] of [
     ['true', 'Zurich, Switzerland', '203.0.113.7'],

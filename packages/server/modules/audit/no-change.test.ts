@@ -23,7 +23,7 @@ const call = (method: string, path: string, body?: object) =>
 
 const audited = async () => (await call('GET', '/audit-logs?limit=200')).body.data.length;
 
-/** Whether a call left the record at `path` and the audit log as they were. */
+/** Whether a call left the record at `path` and the audit log unchanged. */
 async function isNoChange(path: string, method: string, at: string, body: object): Promise<boolean> {
   const [before, entries] = [await call('GET', path), await audited()];
   const answer = await call(method, at, body);
@@ -33,7 +33,7 @@ async function isNoChange(path: string, method: string, at: string, body: object
   return isSame && (await audited()) === entries;
 }
 
-test('a webhook that is enabled already is not enabled again in the audit log', async () => {
+test('enabling a webhook that is enabled already writes no audit row', async () => {
   const hook = { name: 'Ops', url: 'https://example.com/hook', events: ['*'], timeout: 5000 };
   const path = `/webhooks/${(await call('POST', '/webhooks', hook)).body.data.id}`;
   expect(await isNoChange(path, 'PATCH', `${path}/toggle`, { enabled: true })).toBe(true);
@@ -42,18 +42,18 @@ test('a webhook that is enabled already is not enabled again in the audit log', 
   expect(await isNoChange(path, 'PATCH', path, { timeout: 6000 })).toBe(false);
   expect(await isNoChange(path, 'PATCH', `${path}/toggle`, { enabled: false })).toBe(false);
   expect(await isNoChange(path, 'PATCH', `${path}/toggle`, { enabled: false })).toBe(true);
-  // A secret and values of headers are kept sealed: nobody can tell whether they are the same.
+  // Secrets and header values are stored sealed, so they cannot be compared.
   expect(await isNoChange(path, 'PUT', path, { secret: 'another secret' })).toBe(false);
 });
 
-test('a project that is given what it has was not changed', async () => {
+test('a project that is given its present values was not changed', async () => {
   const path = `/projects/${shop.projectId}`;
   expect(await isNoChange(path, 'PATCH', path, {})).toBe(true);
   expect(await isNoChange(path, 'PATCH', path, { settings: { backupTimeoutMinutes: 31 } })).toBe(false);
   expect(await isNoChange(path, 'PATCH', path, { name: 'Shop', settings: { backupTimeoutMinutes: 31 } })).toBe(true);
 });
 
-test('a storage destination that is given what it has was not changed', async () => {
+test('a storage destination that is given its present values was not changed', async () => {
   const path = `/storage-destinations/${shop.destinationId}`;
   expect(await isNoChange(path, 'PATCH', path, {})).toBe(true);
   expect(await isNoChange(path, 'PATCH', path, { name: 'Folder', isDefault: true })).toBe(true);

@@ -15,7 +15,7 @@ afterAll(async () => {
   await app.close();
 });
 
-test('an audit log that cannot be cut keeps no other from its retention, and the run is told as failed', async () => {
+test('an audit log that cannot be cut does not stop the retention of others, and the run counts as failed', async () => {
   const person = await signUp(app, 'owner@example.com');
   const [stuck, other] = [await foundOrganization(app, person), await foundOrganization(app, person)].sort();
   for (const organizationId of [stuck, other] as string[]) {

@@ -87,7 +87,7 @@ test('filters by action, actor, resource and time, alone and together', async ()
   expect(await where(`to=${encodeURIComponent(all.at(-1).timestamp)}`)).toEqual([]);
 });
 
-test('a cursor counts for its list, its filters and its organization only', async () => {
+test('a cursor is valid only for its list, its filters and its organization', async () => {
   const { nextCursor } = (await get('?limit=2&action=webhook.updated')).body.pagination;
   expect((await get(`?limit=2&action=webhook.updated&cursor=${nextCursor}`)).status).toBe(200);
   const other = await foundOrganization(app);
@@ -111,7 +111,7 @@ test.each(['from=yesterday', 'to=2026-13-01', 'limit=0', 'limit=-1', 'limit=x', 
   },
 );
 
-test('exports ndjson and json with the very entries of the list', async () => {
+test('exports ndjson and json with exactly the entries of the list', async () => {
   const listed = (await get('?limit=200')).body.data;
   const ndjson = await get('/export?format=ndjson');
   expect(ndjson.headers.get('content-type')).toContain('application/x-ndjson');
@@ -130,7 +130,7 @@ test('exports ndjson and json with the very entries of the list', async () => {
   expect((await get('/export?format=xml')).body.error.code).toBe('VALIDATION_ERROR');
 });
 
-test('exports csv by RFC 4180 in which no cell can be run by a spreadsheet', async () => {
+test('exports csv by RFC 4180 in which a spreadsheet runs no cell', async () => {
   const csv = await get('/export');
   expect(csv.headers.get('content-type')).toContain('text/csv');
   const [head, ...rows] = readCsv(csv.text);

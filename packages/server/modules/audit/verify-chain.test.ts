@@ -39,7 +39,7 @@ async function write(count: number): Promise<void> {
   }
 }
 
-/** Behind the service's back, as somebody with the database's own password could. */
+/** Changes the database directly, as somebody with its password could. */
 async function tamper(statement: string, ...values: unknown[]): Promise<void> {
   await asOwner(app.databaseUrl, (client) => client.query(statement, [organization.id, ...values]));
 }
@@ -59,7 +59,7 @@ const verify = async () =>
     })
   ).body.data;
 
-test('an untouched log is whole, and says how much of it there is', async () => {
+test('an untouched log is whole, and the answer says how many rows it has', async () => {
   const verification = await verify();
   expect(verification).toMatchObject({ valid: true, entries: 10, brokenAt: null });
   expect(Date.parse(verification.from)).toBeLessThanOrEqual(Date.parse(verification.to));
@@ -82,7 +82,7 @@ test.each([
   expect(await verify()).toMatchObject({ valid: false, entries: 4, brokenAt: await idAt(5) });
 });
 
-/** Computes the hashes anew, as somebody who read the documentation could: of one row, or of all from there on. */
+/** Recomputes the hashes, as an attacker with the documentation could: of one row, or of all rows from there on. */
 async function rehash(from: number, options: { whole: boolean }): Promise<void> {
   const rows = await app.platform.database.tenant(organization.id, (transaction) =>
     oldestRows(transaction, organization.id, from - 1, options.whole ? 100 : 1),
@@ -101,19 +101,19 @@ async function rehash(from: number, options: { whole: boolean }): Promise<void> 
   if (options.whole) await tamper('update audit_chains set hash = $2 where organization_id = $1', previousHash);
 }
 
-test('a change with its hash made to fit is found at the next row', async () => {
+test('a changed row with a recomputed hash is found at the next row', async () => {
   await tamper("update audit_logs set resource_id = 'other' where organization_id = $1 and position = 5");
   await rehash(5, { whole: false });
   expect(await verify()).toMatchObject({ valid: false, entries: 5, brokenAt: await idAt(6) });
 });
 
-test('a change of the last row with its hash made to fit is found at that row', async () => {
+test('a changed last row with a recomputed hash is found at that row', async () => {
   await tamper("update audit_logs set resource_id = 'other' where organization_id = $1 and position = 10");
   await rehash(10, { whole: false });
   expect(await verify()).toMatchObject({ valid: false, brokenAt: await idAt(10) });
 });
 
-test('a removed row is found although every hash behind it was made to fit', async () => {
+test('a removed row is found even if every later hash was recomputed', async () => {
   const { rows } = await asOwner(app.databaseUrl, (client) =>
     client.query('select previous_hash from audit_logs where organization_id = $1 and position = 5', [organization.id]),
   );
@@ -126,12 +126,12 @@ test('a removed row is found although every hash behind it was made to fit', asy
   expect(await verify()).toMatchObject({ valid: false, entries: 4, brokenAt: await idAt(6) });
 });
 
-test('a removed row is found at the one behind the gap', async () => {
+test('a removed row is found at the one after the gap', async () => {
   await tamper('delete from audit_logs where organization_id = $1 and position = 5');
   expect(await verify()).toMatchObject({ valid: false, brokenAt: await idAt(6) });
 });
 
-test('a removed row whose place was filled by moving the others is found too', async () => {
+test('a removed row whose gap was closed by moving the others is found too', async () => {
   await tamper('delete from audit_logs where organization_id = $1 and position = 5');
   for (let position = 6; position <= 10; position++)
     await tamper(
@@ -152,7 +152,7 @@ test('rows missing at the end are found', async () => {
   expect(await verify()).toMatchObject({ valid: false, entries: 8, brokenAt: await idAt(8) });
 });
 
-test('a log that was emptied is found', async () => {
+test('an emptied log is found', async () => {
   await tamper('delete from audit_logs where organization_id = $1');
   expect(await verify()).toMatchObject({ valid: false, entries: 0, brokenAt: null });
 });
@@ -162,7 +162,7 @@ const copyOf = (position: number, to: number) => `insert into audit_logs
          resource_id, ip, user_agent, location, request_id, details, previous_hash, hash
     from audit_logs where organization_id = $1 and position = ${position}`;
 
-test('an inserted row is found, in the middle, behind the end and before the beginning', async () => {
+test('an inserted row is found, in the middle, after the end and before the beginning', async () => {
   await tamper('update audit_logs set position = position + 100 where organization_id = $1 and position > 5');
   await tamper('update audit_logs set position = position - 99 where organization_id = $1 and position > 100');
   await tamper(copyOf(5, 6));
@@ -186,7 +186,7 @@ test('rows that changed places are found', async () => {
   expect(await verify()).toMatchObject({ valid: false, brokenAt: await idAt(4) });
 });
 
-test("another organization's row does not fit", async () => {
+test('a row of another organization does not fit', async () => {
   const other = await foundOrganization(app);
   await tamper('delete from audit_logs where organization_id = $1 and position = 1');
   await tamper(
@@ -211,7 +211,7 @@ function retention(given: { daysOverride?: number; rowsPerCut?: number } = {}): 
 const trim = (given?: Parameters<typeof retention>[0]) =>
   retention(given).trim(organization.id, new AbortController().signal);
 
-test('retention by plan removes what is too old, says so, and what is left can still be proved', async () => {
+test('retention by plan removes old rows, says so, and the rest can still be verified', async () => {
   app.clock.advance(29 * day);
   expect(await trim()).toBe(0);
   await write(4);
@@ -226,7 +226,7 @@ test('retention by plan removes what is too old, says so, and what is left can s
   expect(await verify()).toMatchObject({ valid: true, entries: 3 });
 });
 
-test('rows may all be too old, and the next one still continues the chain', async () => {
+test('all rows may be too old, and the next one still continues the chain', async () => {
   app.clock.advance(100 * day);
   expect(await trim({ daysOverride: 90 })).toBe(10);
   await tamper("delete from audit_logs where organization_id = $1 and action = 'nothing.matches'");
@@ -235,13 +235,13 @@ test('rows may all be too old, and the next one still continues the chain', asyn
   expect(await verify()).toMatchObject({ valid: true, entries: 2 });
 });
 
-test('the days an operator sets count for every plan', async () => {
+test('the days that an operator sets apply to every plan', async () => {
   app.clock.advance(3 * day);
   expect(await trim({ daysOverride: 5 })).toBe(0);
   expect(await trim({ daysOverride: 2 })).toBe(10);
 });
 
-test('more rows than one cut takes go in several, and the checkpoint stays right', async () => {
+test('more rows than one cut removes take several cuts, and the checkpoint stays right', async () => {
   const { id } = organization;
   await app.platform.database.tenant(id, async (transaction) => {
     for (let index = 0; index < 1200; index++)
@@ -290,7 +290,7 @@ test('verifying while rows are written and others are cut gives no false alarm',
   expect(verifications.filter(({ valid }) => !valid)).toEqual([]);
 });
 
-test('only admins and owners may look', async () => {
+test('only admins and owners may verify', async () => {
   const stranger = await foundOrganization(app);
   const options = { token: stranger.owner.token, organizationId: organization.id };
   for (const path of ['', '/verify', '/export'])

@@ -29,7 +29,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-/** Every value that opens something, gathered while the service is used. */
+/** Every secret value, collected while the service is used. */
 const planted = new Map<string, string>([
   ['the client secret', configured.OIDC_CLIENT_SECRET],
   ['the JWT secret', configured.JWT_SECRET],
@@ -125,7 +125,7 @@ async function useTheService(): Promise<void> {
   plant('access cookie', cookieToken);
 }
 
-/** Every row of every table of every schema, as text. */
+/** Every row of every table in every schema, as text. */
 function dump(): Promise<string> {
   return asOwner(app.databaseUrl, async (client) => {
     const { rows: tables } = await client.query(
@@ -160,7 +160,7 @@ test('no token, code, key or consent appears in logs, audit rows, error bodies o
   expect(found).toEqual([]);
 });
 
-test('the same search finds what was not hidden', async () => {
+test('the same search finds values that are not secret', async () => {
   const text = await dump();
   expect(text).toContain('mallory@example.com');
   expect(text).toContain('Planted');

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test('an address may try 30 times a minute, sign-in, token and refresh calls together; others are not held up', async () => {
+test('an address may try 30 times a minute, sign-in, token and refresh calls together, and others are not held up', async () => {
   const { token } = await signUp(app, 'busy@example.com');
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
   const attempts = [

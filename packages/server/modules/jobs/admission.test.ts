@@ -15,7 +15,7 @@ let app: TestApp;
 let large: ProtectedProject;
 let small: ProtectedProject;
 
-// No worker: what is let in stays where it is, so that its order can be looked at.
+// There is no worker, so admitted jobs stay in the queue and their order can be checked.
 beforeAll(async () => {
   app = await startTestApp({ HOLDFAST_ROLES: 'api' });
   large = await protectProject(app, { sourceProjectId: 'large' });
@@ -26,7 +26,7 @@ afterAll(async () => {
   await large.close();
 });
 
-/** Waiting records of one organization, each with a place of its own. */
+/** Inserts waiting records of one organization, each with its own place. */
 type Fill = (organizationId: string, count: number, prefix: string) => [string, unknown[]];
 
 const backupRow = `'full', 'manual', '["*"]', '[]', true, false, 'dst', 'Waiting', now(), now()`;
@@ -87,7 +87,7 @@ const kinds: Record<string, { queue: string; fill: Fill; admit: (platform: TestA
     },
   };
 
-/** Whose jobs wait in a queue, in the order in which workers take them. */
+/** The organizations of the jobs in a queue, in the order in which workers take them. */
 async function order(client: pg.Client, queue: string): Promise<string[]> {
   const { rows } = await client.query<{ organization: string }>(
     `select data->>'organizationId' as organization from pgboss.job where name = $1 and state = 'created'
@@ -98,7 +98,7 @@ async function order(client: pg.Client, queue: string): Promise<string[]> {
 }
 
 for (const [kind, { queue, fill, admit }] of Object.entries(kinds)) {
-  test(`one organization's ${queued} waiting jobs do not stand before another's single ${kind}`, async () => {
+  test(`one organization's ${queued} waiting jobs do not delay another's single ${kind}`, async () => {
     await asOwner(app.databaseUrl, async (client) => {
       await client.query('delete from pgboss.job');
       for (const table of ['backups', 'restores', 'drills', 'storage_tasks'])
@@ -109,14 +109,14 @@ for (const [kind, { queue, fill, admit }] of Object.entries(kinds)) {
       expect(await admit(app.platform)).toBe(1);
       const waiting = await order(client, queue);
       expect(waiting).toHaveLength(openPerOrganizationMax + 1);
-      // Only what a worker may have begun already comes first.
+      // At most one job may come first: a worker may already have begun it.
       expect(waiting.indexOf(small.organizationId)).toBeLessThanOrEqual(1);
       expect(await admit(app.platform)).toBe(0);
     });
   });
 }
 
-test('what stands still in a deleted organization takes no turn from others, however much it is', async () => {
+test('any amount of paused work of a deleted organization takes no turn from others', async () => {
   await asOwner(app.databaseUrl, async (client) => {
     await client.query('delete from pgboss.job');
     await client.query('delete from restores');
@@ -130,7 +130,7 @@ test('what stands still in a deleted organization takes no turn from others, how
   });
 });
 
-test('a burst of calls that let records in shares one look at a time', async () => {
+test('concurrent calls to admit share one run', async () => {
   const { database } = app.platform;
   let looks = 0;
   const counting: typeof database = {

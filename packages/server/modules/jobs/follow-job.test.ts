@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test('a follower is told of a change when it happens, and asks nothing while nothing changes', async () => {
+test('a follower gets a change when it happens, and reads nothing while nothing changes', async () => {
   const { changes, database } = app.platform;
   const gone = new AbortController();
   let reads = 0;
@@ -40,7 +40,7 @@ test('a follower is told of a change when it happens, and asks nothing while not
   expect(reads).toBe(3);
 });
 
-test('a follower who has left is not told any more, and one of another organization never', async () => {
+test('a follower that has left gets nothing more, and one of another organization never does', async () => {
   const { changes } = app.platform;
   const heard: string[] = [];
   const other = await foundOrganization(app, owner);

@@ -27,7 +27,7 @@ async function post(path: string, body?: object) {
 
 const ended = (path: string) => untilEnded(bench.app, `/api/v1${path}`, bench.as);
 
-test('a restore that is cancelled and resumed at once runs, however often that happens', async () => {
+test('a restore that is cancelled and resumed at once runs, also when that happens repeatedly', async () => {
   const backupId = await bench.backUp();
   bench.clear();
   bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 400 });
@@ -43,8 +43,8 @@ test('a restore that is cancelled and resumed at once runs, however often that h
 });
 
 /**
- * A restore that is running, by its record, and that nobody works on; it is looked for. The claim of whoever ran it is over:
- * their signs of life may go on for a moment after its end.
+ * Makes a restore whose record says that it runs although no worker has it, and lets `requeueLostWork` find it. The
+ * previous claim is released first: its heartbeats may continue for a moment after its end.
  */
 async function takeUp(changes: string): Promise<string> {
   const backupId = await bench.backUp();
@@ -60,12 +60,12 @@ async function takeUp(changes: string): Promise<string> {
   return id;
 }
 
-test('a restore whose worker died a moment ago goes on, however far the clocks of two workers differ', async () => {
+test('a restore whose worker has just died goes on, however far the clocks of two workers differ', async () => {
   const id = await takeUp(`updated_at = updated_at - interval '2 hours'`);
   expect(await ended(`/backups/restore/${id}`)).toMatchObject({ status: 'completed' });
 });
 
-test('a restore of a database of an older day does not go on by itself over what was changed since', async () => {
+test('a restore of an older state of the database of the service does not go on by itself over newer changes', async () => {
   const id = await takeUp(`held_at = held_at - interval '2 hours', updated_at = updated_at + interval '1 day'`);
   const stopped = await ended(`/backups/restore/${id}`);
   expect(stopped).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
@@ -75,7 +75,7 @@ test('a restore of a database of an older day does not go on by itself over what
   expect(await ended(`/backups/restore/${id}`)).toMatchObject({ status: 'completed' });
 });
 
-test('a restore that is cancelled after its worker died waits for nothing any more, and its end is told', async () => {
+test('a restore that is cancelled after its worker died ends at once, and its event is sent', async () => {
   const backupId = await bench.backUp();
   const { id } = await post('/backups/restore', { backupId, options: { safetyBackup: false } });
   await ended(`/backups/restore/${id}`);
@@ -94,7 +94,7 @@ test('a restore that is cancelled after its worker died waits for nothing any mo
   expect(told.at(-1)).toEqual({ type: 'restore.failed', status: 'cancelled' });
 });
 
-test('a job of an earlier run does nothing once its record was let in anew', async () => {
+test('a job of an earlier run does nothing after its record was admitted again', async () => {
   const backupId = await bench.backUp();
   const { id } = await post('/backups/restore', { backupId, options: { safetyBackup: false } });
   await ended(`/backups/restore/${id}`);
@@ -111,8 +111,8 @@ test('a job of an earlier run does nothing once its record was let in anew', asy
   expect(after?.epoch).toBe((before?.epoch ?? 0) + 1);
 });
 
-/** As if the job of something that was let in had been lost before any worker saw it. */
-describe('what was let in and has no job runs all the same', () => {
+/** Simulates that the job of an admitted record was lost before a worker took it. */
+describe('an admitted record without a job runs all the same', () => {
   test('a backup', async () => {
     bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 500 });
     const first = await post('/backups', { projectId: bench.shop.projectId });

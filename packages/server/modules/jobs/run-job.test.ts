@@ -12,7 +12,7 @@ const platform = {
 };
 const passing = new EngineError('STORAGE_UNAVAILABLE', 'away');
 
-/** Runs one attempt and tells how it ended. */
+/** Runs one attempt and returns how it ended. */
 async function attempt(run: Partial<JobRun> & Pick<JobRun, 'work'>) {
   const failed: unknown[] = [];
   const job = { signal: new AbortController().signal, attempt: 1 };
@@ -27,11 +27,11 @@ const throwing = (error: Error) => async () => {
   throw error;
 };
 
-test('work that is done ends nothing else', async () => {
+test('completed work does not fail its record', async () => {
   expect(await attempt({ work: async () => undefined })).toEqual({ ended: 'done', failed: [] });
 });
 
-test('a fault that may pass is left to the queue until the attempts are spent, and then fails the record', async () => {
+test('a transient error is left to the queue until the attempts are used up, and then fails the record', async () => {
   const work = throwing(passing);
   for (const failures of [1, 2])
     expect(await attempt({ work, countFailure: async () => failures })).toEqual({
@@ -41,19 +41,19 @@ test('a fault that may pass is left to the queue until the attempts are spent, a
   expect(await attempt({ work, countFailure: async () => 3 })).toEqual({ ended: 'failed', failed: [passing] });
 });
 
-test('a fault that cannot pass fails the record at once, and nothing is tried again', async () => {
+test('a permanent error fails the record at once and is not retried', async () => {
   const refused = new Problem('READ_BUDGET_EXCEEDED', 'too much');
   expect(await attempt({ work: throwing(refused) })).toEqual({ ended: 'failed', failed: [refused] });
 });
 
-test('work that another worker has taken over ends without a word, also when the engine only says that it was stopped', async () => {
+test('work that another worker has taken over ends silently, also when the engine only reports an abort', async () => {
   const gone = new Superseded('elsewhere');
   const told = new EngineError('CANCELLED', 'stopped', { cause: gone });
   for (const error of [gone, told])
     expect(await attempt({ work: throwing(error) })).toEqual({ ended: 'superseded', failed: [] });
 });
 
-test('work that the queue stops is handed to another worker and counts as no failure', async () => {
+test('work that the queue stops is passed to another worker and does not count as a failure', async () => {
   const stop = new AbortController();
   const work = async () => {
     stop.abort(new Error('the service is shutting down'));
@@ -64,11 +64,11 @@ test('work that the queue stops is handed to another worker and counts as no fai
   expect(await attempt({ job, work, countFailure })).toEqual({ ended: { thrown: passing }, failed: [] });
 });
 
-/** Work that goes on until it is told to stop. */
+/** Work that runs until it is aborted. */
 const untilStopped = (signal: AbortSignal) =>
   new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-test('a look that finds the record ended stops the work; one that cannot look changes nothing', {
+test('a check that finds the record ended stops the work, and a check that fails changes nothing', {
   tags: 'long',
 }, async () => {
   let looks = 0;
@@ -81,7 +81,7 @@ test('a look that finds the record ended stops the work; one that cannot look ch
   expect(looks).toBe(2);
 });
 
-test('work without a sign of life is ended and its record fails; work that shows one goes on', {
+test('work without a heartbeat is ended and its record fails, and work with heartbeats goes on', {
   tags: 'long',
 }, async () => {
   const stalled = await attempt({ stallAfterMs: 500, work: untilStopped });
@@ -101,7 +101,7 @@ test('work without a sign of life is ended and its record fails; work that shows
 
 afterEach(() => vi.useRealTimers());
 
-test('work that only waits gives its place to others, and nothing has failed; without others it waits on', async () => {
+test('waiting work leaves its place to others without a failure, and waits on when nobody needs the place', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   const run = (othersWait: boolean, attemptNumber: number, goesOn = false) => {
     const countFailure = vi.fn(async () => 1);
@@ -123,7 +123,7 @@ test('work that only waits gives its place to others, and nothing has failed; wi
   expect(await run(true, 21)).toEqual({ ended: 'done', failures: 0 });
 });
 
-/** Asks for something for twelve seconds, and hears in the end whether it has to leave. */
+/** Runs a request for twelve seconds and returns whether the work had to leave its place. */
 async function asking(run: { attempt?: number; bytesToSend?: number; perSecond?: (second: number) => void }) {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   const countFailure = vi.fn(async () => 1);
@@ -143,12 +143,12 @@ async function asking(run: { attempt?: number; bytesToSend?: number; perSecond?:
   };
 }
 
-test('a request that is never answered counts as waiting; after many tries it is a failure, and holds no place either', async () => {
+test('a request without an answer counts as waiting, and after many attempts as a failure that holds no place', async () => {
   expect(await asking({})).toEqual({ ended: expect.any(PutOff), failures: 0 });
   expect(await asking({ attempt: 21 })).toEqual({ ended: expect.any(EngineError), failures: 1 });
 });
 
-test('bytes that come or go at a decent rate are no silence, a trickle is', async () => {
+test('a transfer at a decent rate does not count as silence, and a trickle does', async () => {
   expect(await asking({ perSecond: () => noteReceived(300_000) })).toEqual({ ended: 'done', failures: 0 });
   expect(await asking({ perSecond: () => noteReceived(10) })).toEqual({ ended: expect.any(PutOff), failures: 0 });
   expect(await asking({ bytesToSend: 2_500_000 })).toEqual({ ended: 'done', failures: 0 });
@@ -157,7 +157,7 @@ test('bytes that come or go at a decent rate are no silence, a trickle is', asyn
   expect(await asking({ perSecond: answered })).toEqual({ ended: 'done', failures: 0 });
 });
 
-test('work without a record gives way too, but not with its last attempt', async () => {
+test('work without a record is put off too, but not in its last attempt', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   const run = (lastAttempt: boolean) => {
     const job = { id: 'x', data: {}, attempt: 30, lastAttempt, signal: new AbortController().signal };

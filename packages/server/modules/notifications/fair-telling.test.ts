@@ -36,7 +36,7 @@ async function trouble(organizationId: string, subject: string, { words, toldAt 
 const organizationOf = async (email: string) => foundOrganization(app, await signUp(app, email));
 const isTold = (subject: string) => mails.received.some(({ readable }) => readable.includes(subject));
 
-test('organizations that pause between two mails keep no other from being told', async () => {
+test('organizations that pause between two mails do not delay the mails of others', async () => {
   const noisy = await signUp(app, 'noisy@example.com');
   for (let count = 0; count < 120; count += 1) {
     const id = await foundOrganization(app, noisy);
@@ -49,7 +49,7 @@ test('organizations that pause between two mails keep no other from being told',
   expect(isTold('waits for the pause')).toBe(false);
 });
 
-test('an organization that cannot be told keeps no other from being told', async () => {
+test('an organization whose mail fails does not delay the mails of others', async () => {
   app.clock.advance(3_600_000);
   await trouble(await organizationOf('broken@example.com'), 'broken', { words: 'null' });
   await trouble(await organizationOf('behind@example.com'), 'the one behind');
@@ -57,7 +57,7 @@ test('an organization that cannot be told keeps no other from being told', async
   await expect.poll(() => isTold('the one behind')).toBe(true);
 });
 
-test('addresses that belong to no member get a hundred mails a day, then owners and admins are told in their place', {
+test('addresses that belong to no member get a hundred mails a day, then owners and admins get them instead', {
   timeout: 60_000,
 }, async () => {
   const owner = await signUp(app, 'in-charge@example.com');
@@ -86,7 +86,7 @@ test('addresses that belong to no member get a hundred mails a day, then owners 
   expect(await tell('next day')).toHaveLength(34);
 });
 
-test('strangers get five hundred mails a day from all organizations of one owner', async () => {
+test('addresses outside the organization get five hundred mails a day from all organizations of one owner', async () => {
   const owner = await signUp(app, 'of-many@example.com');
   app.clock.advance(3_600_000);
   await asOwner(app.databaseUrl, (client) =>
@@ -116,7 +116,7 @@ async function waitingMails(organizationId: string): Promise<number | null> {
   });
 }
 
-test('what began shortly before an organization was deleted is told once it is recovered', {
+test('a trouble from shortly before an organization was deleted is mailed once it is recovered', {
   timeout: 60_000,
 }, async () => {
   app.clock.advance(3_600_000);

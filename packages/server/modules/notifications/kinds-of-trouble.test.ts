@@ -32,7 +32,7 @@ const call = async (method: string, path: string, body?: object) => {
 };
 const ended = (backupId: string) => untilEnded(bench.app, `/api/v1/backups/${backupId}`, bench.as);
 
-/** The next mail, once the time for gathering is over. */
+/** The next mail, after the time for collecting. */
 async function nextMail(): Promise<string> {
   const before = mails.received.length;
   await expect
@@ -45,7 +45,7 @@ async function nextMail(): Promise<string> {
   return mails.received.at(-1)!.readable.replace(/\s+/g, ' ');
 }
 
-test('a backup that waits too long for its turn is missed and told, and over when it has run after all', async () => {
+test('a backup that waits too long for admission is reported as missed, and over when it has run after all', async () => {
   await bench.firestore.doc('users/ada').set({ n: 1 });
   const schedule = await call('POST', '/schedules', {
     projectId: bench.shop.projectId,
@@ -81,7 +81,7 @@ test('a backup that waits too long for its turn is missed and told, and over whe
   await call('DELETE', `/schedules/${schedule.id}`);
 });
 
-test('what goes wrong with a schedule is over when it is switched off', async () => {
+test('troubles of a schedule are over when it is switched off', async () => {
   const body = { projectId: bench.shop.projectId, name: 'Yearly', cron: '0 0 1 1 *' };
   const { id } = await call('POST', '/schedules', body);
   bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'PERMISSION_DENIED', times: 1000 });
@@ -92,7 +92,7 @@ test('what goes wrong with a schedule is over when it is switched off', async ()
   await call('DELETE', `/schedules/${id}`);
 });
 
-test('a collection that lost most of its documents is told', async () => {
+test('a collection that lost most of its documents is mailed', async () => {
   bench.clear();
   const inside = bench.sandbox.control.database(database);
   fillFast(inside, { collection: 'kept', documents: 3000 });
@@ -113,7 +113,7 @@ test('a collection that lost most of its documents is told', async () => {
   expect(mail).toContain('lets retention go on');
 });
 
-test('another anomaly is told beside one that nobody has looked at yet, and both are over with the look', async () => {
+test('another anomaly is mailed beside one that nobody has looked at yet, and both are over with the look', async () => {
   const { projectId } = bench.shop;
   const [newest] = await call('GET', `/backups?projectId=${projectId}&status=completed&limit=1`);
   const backups = join(bench.app.folder, 'storage', bench.as.organizationId, 'backups');
@@ -125,12 +125,12 @@ test('another anomaly is told beside one that nobody has looked at yet, and both
   expect(over).toMatch(/Over: .*The collection lost had 1500 documents.*A verification found it damaged/);
 });
 
-test('a destination in error is told, and over when it works again or is deleted', async () => {
+test('a destination in error is mailed, and over when it works again or is deleted', async () => {
   const made = await call('POST', '/storage-destinations', { name: 'Spare', type: 'local', path: 'spare' });
   const folder = join(bench.app.folder, 'storage', bench.as.organizationId, 'spare');
   const check = () => bench.app.request('POST', `/api/v1/storage-destinations/${made.id}/test`, bench.as);
   const block = async () => {
-    // The service may be putting keys there at this moment.
+    // The service may be storing keys there at this moment.
     await vi.waitFor(async () => {
       await rm(folder, { recursive: true, force: true });
       await writeFile(folder, 'where the folder was');
@@ -150,7 +150,7 @@ test('a destination in error is told, and over when it works again or is deleted
   expect(await nextMail()).toContain('It is over: The storage destination "Spare"');
 });
 
-test('a capture that stands still is told, and over when changes are captured again or it is switched off', async () => {
+test('a capture that has stopped is mailed, and over when it captures again or is switched off', async () => {
   const { projectId } = bench.shop;
   const again = (failures: number) =>
     asOwner(bench.app.databaseUrl, (client) =>
@@ -165,7 +165,7 @@ test('a capture that stands still is told, and over when changes are captured ag
   expect(mail).toContain('Changes of Shop are not being captured.');
   expect(mail).toContain(`/projects/${projectId}`);
   bench.sandbox.control.clearFaults();
-  // Time was advanced by far more than the base may take: where it was being made, it is made anew.
+  // Time moved on by far more than the base may take, so an unfinished base is made again.
   const errorAfterAnotherTry = async () => {
     await again(3);
     return (await shown()).error;

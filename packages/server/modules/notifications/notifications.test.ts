@@ -21,7 +21,7 @@ const minuteMs = 60_000;
 const subjectOf = (mail: ReceivedMail | undefined) =>
   /^Subject: (.*(?:\r?\n[ \t].*)*)/m.exec(mail?.readable ?? '')?.[1]?.replace(/\s+/g, ' ');
 let seen = 0;
-/** What came since the last look. */
+/** The mails since the last look. */
 const fresh = () => mails.received.slice(seen);
 const lookAway = () => {
   seen = mails.received.length;
@@ -36,7 +36,7 @@ async function run(scheduleId: string) {
   const started = await call('POST', `/schedules/${scheduleId}/run`);
   return untilEnded(bench.app, `/api/v1/backups/${started.body.data.id}`, bench.as);
 }
-/** Lets the time for gathering pass and tells what there is to tell. */
+/** Lets the time for collecting pass and sends what is due. */
 async function tell() {
   bench.app.clock.advance(6 * minuteMs);
   await bench.app.tasks.runNow('notifications');
@@ -44,7 +44,7 @@ async function tell() {
 const breakSource = () =>
   bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'PERMISSION_DENIED', times: 1000 });
 
-test('owners and admins are told once when a scheduled backup fails, and once when it works again', async () => {
+test('owners and admins get one mail when a scheduled backup fails, and one when it works again', async () => {
   const admin = await addMember(bench.app, bench.shop.organizationId, 'admin');
   await addMember(bench.app, bench.shop.organizationId, 'viewer');
   const schedule = await create('Nightly');
@@ -60,7 +60,7 @@ test('owners and admins are told once when a scheduled backup fails, and once wh
   expect(recipients).toEqual([admin.email, bench.shop.owner.email].sort());
   const [first] = fresh();
   expect(subjectOf(first)).toMatch(/A scheduled backup of Shop failed$/);
-  // Who belongs to several organizations is led into this one.
+  // The link opens this organization, because a person may belong to several.
   const { slug } = (await call('GET', '/organizations/current')).body.data;
   for (const page of [`backups/${failed.id}`, 'settings'])
     expect(first!.readable.replaceAll(/=?\r?\n/g, '')).toContain(`/o/${slug}/${page}`);
@@ -76,7 +76,7 @@ test('owners and admins are told once when a scheduled backup fails, and once wh
   await call('DELETE', `/schedules/${schedule}`);
 });
 
-test('twenty that fail at once are one mail', async () => {
+test('twenty failures at once are one mail', async () => {
   await call('PUT', '/organizations/current', { settings: { notifications: { emails: ['ops@example.com'] } } });
   lookAway();
   const schedules: string[] = [];
@@ -97,7 +97,7 @@ test('twenty that fail at once are one mail', async () => {
   expect(subjectOf(fresh()[1])).toMatch(/20 over$/);
 });
 
-test('an empty list tells nobody, and events that are not listed are not told', async () => {
+test('an empty list mails nobody, and events that are not listed are not mailed', async () => {
   lookAway();
   const settings = { notifications: { emails: [], events: ['backup.failed'] } };
   const changed = await call('PUT', '/organizations/current', { settings });

@@ -12,7 +12,7 @@ import { memberships } from './tables.ts';
 
 const members = '/api/v1/organizations/current/members';
 const callsAtOnce = 500;
-/** Mostly upwards, so that enough callers keep the right to change anything. */
+/** Mostly higher roles, so that enough callers keep the right to change something. */
 const granted: Role[] = ['admin', 'admin', 'admin', 'member', 'viewer'];
 
 interface Colleague extends TestPerson {
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** A small generator with a seed, so that a failing run can be looked at again. */
+/** A small seeded generator, so that a failing run can be repeated. */
 function randomly(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -86,7 +86,7 @@ async function act(pick: (below: number) => number, requestId: string): Promise<
   return { requestId, kind: 'role', answer, target };
 }
 
-test(`${callsAtOnce} refreshes, role changes and removals at once leave one owner, no ghost, and every audit row`, async () => {
+test(`${callsAtOnce} concurrent refreshes, role changes and removals leave one owner, no ghost, and every audit row`, async () => {
   const pick = randomly(20_260_301);
   let running = true;
   const ownerCounts = new Set<number>();
@@ -128,8 +128,8 @@ test(`${callsAtOnce} refreshes, role changes and removals at once leave one owne
 });
 
 /**
- * The team as the audit log tells it: a lost, doubled or misplaced row would give another team than the one that is
- * there, and nobody may have changed anything after losing the right to.
+ * Rebuilds the team from the audit log. A lost, doubled or misplaced row would give another team than the real one. It
+ * also checks that nobody changed anything after losing the right to.
  */
 function retold(rows: Awaited<ReturnType<typeof auditRows>>): Record<string, Role> {
   const told = new Map(initialRoles);

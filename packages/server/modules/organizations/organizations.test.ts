@@ -55,7 +55,7 @@ describe('creating', () => {
     expect(audited).toMatchObject({ action: 'organization.created', actor_id: owner.id });
   });
 
-  test('namesakes created at the same moment all get slugs of their own', async () => {
+  test('organizations of the same name created at the same moment get different slugs', async () => {
     const owner = await signUp(app, 'crowd@example.com');
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => app.request('POST', api, { token: owner.token, body: { name: 'Acme, Inc.' } })),
@@ -112,7 +112,7 @@ describe('settings and subscription', () => {
     expect(again.status).toBe(304);
   });
 
-  test('changes only what is given, honours If-Match, and tells nothing when nothing changes', async () => {
+  test('changes only what is given, honours If-Match, and emits nothing when nothing changes', async () => {
     const { id, owner } = await foundOrganization(app, 'Before');
     const call = { token: owner.token, organizationId: id };
     const etag = (await app.request('GET', current, call)).headers.get('etag') as string;
@@ -127,7 +127,7 @@ describe('settings and subscription', () => {
     expect(types).toEqual(['organization.created', 'member.joined', 'organization.updated']);
   });
 
-  test('refuses a destination that does not exist and a time zone that is none', async () => {
+  test('refuses an unknown destination and an invalid time zone', async () => {
     const { id, owner } = await foundOrganization(app);
     for (const [settings, field] of [
       [{ defaultStorageId: 'dst_none' }, 'settings.defaultStorageId'],
@@ -138,7 +138,7 @@ describe('settings and subscription', () => {
     }
   });
 
-  test('the plan changes by the owner and acts on the very next call', async () => {
+  test('the owner changes the plan, with effect on the very next call', async () => {
     const { id, owner } = await foundOrganization(app);
     const call = { token: owner.token, organizationId: id };
     const changed = await app.request('PUT', `${current}/subscription`, { ...call, body: { plan: 'starter' } });
@@ -163,13 +163,15 @@ describe('settings and subscription', () => {
       403,
       { requiredPlan: 'enterprise', currentPlan: 'starter' },
     ]);
-    // What was given before the change can be taken back: there is none here.
+    // Withdrawing is allowed on this plan, but there is no such key here.
     const withdrawn = await app.request('DELETE', `${current}/encryption-key`, call);
     expect(withdrawn.body.error.code).toBe('INVALID_STATE');
     expect((await auditOf(id)).map((row) => row.action)).toContain('subscription.updated');
   });
 
-  test('a key that was withdrawn comes back on every plan; a new one needs its plan', { tags: 'long' }, async () => {
+  test('a withdrawn key can be supplied again on every plan, a new key only on a plan that allows it', {
+    tags: 'long',
+  }, async () => {
     const { id, owner } = await foundOrganization(app);
     const call = { token: owner.token, organizationId: id };
     const supply = (passphrase: string) =>
@@ -227,7 +229,7 @@ describe('deleting', () => {
     );
   });
 
-  test('recovering what is not deleted, unknown or no id at all answers not found', async () => {
+  test('recovering an id that is not deleted, unknown or malformed answers not found', async () => {
     const { id, owner } = await foundOrganization(app);
     for (const given of [id, 'org_UNKNOWN', "x'; drop table organizations", '%00']) {
       const answer = await app.request('POST', `${api}/${encodeURIComponent(given)}/recover`, { token: owner.token });
@@ -236,7 +238,7 @@ describe('deleting', () => {
   });
 });
 
-test('every event of an organization is what the contract says', async () => {
+test('every event of an organization matches the contract', async () => {
   const { id, owner } = await foundOrganization(app, 'Telling');
   const call = { token: owner.token, organizationId: id };
   const member = await addMember(app, id, 'member');

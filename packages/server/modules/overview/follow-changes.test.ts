@@ -16,7 +16,7 @@ const change = (kind: string): Change => ({
   projectId: null,
 });
 
-test('what changes before following has quite begun is told, and ends the stream where it must; nothing is thrown', async () => {
+test('changes during the start of following are sent, and end the stream where they must, without an error', async () => {
   let stopped = 0;
   const follow = async (_id: string, listener: (change: Change) => void) => {
     for (const kind of ['backup', 'member', 'schedule']) listener(change(kind));

@@ -53,7 +53,7 @@ test('a project goes from nothing to protected, and its verdict follows its own 
   ]);
   expect(overview.days[0].readsUsed).toBeGreaterThan(0);
   expect(overview.readsByProject).toEqual([{ projectId: expect.any(String), readsUsed: overview.days[0].readsUsed }]);
-  // The schedule itself is not run meanwhile: the service is asked as if it had been away.
+  // The schedule is not run meanwhile, as if the service had been down.
   await asOwner(bench.app.databaseUrl, (client) =>
     client.query(`update schedules set next_run_at = now() + interval '1 year'`),
   );
@@ -61,7 +61,7 @@ test('a project goes from nothing to protected, and its verdict follows its own 
   expect(await bench.inDays(4, verdict)).toEqual(['unprotected', 'very_late']);
   await call('PATCH', `/schedules/${schedule.id}`, { enabled: false });
   expect(await verdict()).toEqual(['manual', 'schedule_disabled']);
-  // Switched on again after four days, nothing has been promised for the time in between.
+  // Switched on again after four days, the schedule owes nothing for the time in between.
   const afterOn = await bench.inDays(4, async () => {
     await call('PATCH', `/schedules/${schedule.id}`, { enabled: true });
     return verdict();
@@ -70,7 +70,7 @@ test('a project goes from nothing to protected, and its verdict follows its own 
   await call('DELETE', `/schedules/${schedule.id}`);
 });
 
-test('what is wrong with the connection, the storage, the last backups and their contents is told in words', async () => {
+test('faults of the connection, the storage, the last backups and their contents are explained in words', async () => {
   const created = await call('POST', '/schedules', {
     projectId: bench.shop.projectId,
     name: 'Hourly',
@@ -103,7 +103,7 @@ test('what is wrong with the connection, the storage, the last backups and their
   await call('DELETE', `/schedules/${created.body.data.id}`);
 });
 
-test('a backup is as old as its data: neither the time it took nor a merge of older ones makes it younger', async () => {
+test('a backup is as old as its data: neither a long run nor a merge makes it younger', async () => {
   const created = await call('POST', '/schedules', {
     ...{ projectId: bench.shop.projectId, name: 'Nightly', cron: '0 2 * * *', type: 'incremental' },
   });
@@ -123,7 +123,7 @@ test('a backup is as old as its data: neither the time it took nor a merge of ol
     return verdict();
   });
   expect(late).toEqual(['at_risk', 'late']);
-  // A merge is made last and holds what was long ago: what a project has is what its newest data has.
+  // A merge is made last but holds old data; the age of a project's backups is that of the newest data.
   await asOwner(bench.app.databaseUrl, (client) =>
     client.query(
       `update backups set document_count = 7, snapshot_time = '2020-01-01T00:00:00.000000Z' where type = 'synthetic'`,
@@ -135,7 +135,7 @@ test('a backup is as old as its data: neither the time it took nor a merge of ol
   await call('DELETE', `/schedules/${created.body.data.id}`);
 });
 
-test('a newest backup that was found damaged protects nobody until there is another, also after somebody had a look', async () => {
+test('a newest backup that was found damaged protects nothing until there is another, also after somebody looked', async () => {
   const sql = (text: string, values: unknown[] = []) =>
     asOwner(bench.app.databaseUrl, (client) => client.query(text, values));
   const created = await call('POST', '/schedules', {
@@ -162,7 +162,7 @@ test('a newest backup that was found damaged protects nobody until there is anot
   await call('DELETE', `/schedules/${created.body.data.id}`);
 });
 
-test('days that were measured stay when their backups are gone, and another organization sees none of it', async () => {
+test('measured days stay when their backups are gone, and another organization sees none of them', async () => {
   const { run } = usageTask({ platform: bench.app.platform } as OverviewContext);
   const { signal } = new AbortController();
   await run(signal);
@@ -182,7 +182,7 @@ test('days that were measured stay when their backups are gone, and another orga
   expect(seen.body.data).toMatchObject({ projects: [], nextRuns: [], days: [{ storedBytes: 0, readsUsed: 0 }] });
 });
 
-/** Follows the organization until the test is done with it. */
+/** Follows the organization until the work is done. */
 async function follow(token: string, work: (seen: { kind: string; id: string; change: string }[]) => Promise<void>) {
   const stop = new AbortController();
   const answer = await fetch(`${bench.app.address}/api/v1/organizations/current/events`, {
@@ -205,7 +205,7 @@ async function follow(token: string, work: (seen: { kind: string; id: string; ch
   await reading;
 }
 
-test('changes are told as they happen, by kind and id, to each what they may see', async () => {
+test('changes are sent as they happen, by kind and id, to those who may see them', async () => {
   await follow(bench.as.token, async (ofOwner) => {
     await follow(viewer.token, async (ofViewer) => {
       const invited = await call('POST', '/organizations/current/invites', { email: 'new@example.com' });
@@ -230,10 +230,10 @@ test('changes are told as they happen, by kind and id, to each what they may see
   });
 });
 
-test('a key hears of what its scopes let it read, and of nothing else', async () => {
+test('a key gets changes of what its scopes let it read, and of nothing else', async () => {
   const account = { name: 'Ear', permissions: ['organization:read', 'schedules:read'] };
   let apiKey = '';
-  // Who follows is cut off when the account changes: that it was made has to be past.
+  // A stream is cut off when the account changes, so its creation has to be over.
   await follow(bench.as.token, async (seen) => {
     const made = await call('POST', '/organizations/current/service-account', account);
     expect(made.status, made.text).toBe(201);
@@ -251,7 +251,7 @@ test('a key hears of what its scopes let it read, and of nothing else', async ()
   });
 });
 
-test('who is no longer a member hears nothing more', async () => {
+test('a former member gets nothing more', async () => {
   await follow(viewer.token, async (seen) => {
     await asOwner(bench.app.databaseUrl, (client) =>
       client.query('delete from memberships where user_id = $1', [viewer.id]),
@@ -263,7 +263,7 @@ test('who is no longer a member hears nothing more', async () => {
   });
 });
 
-test('backups whose key was withdrawn protect nobody until it is back', async () => {
+test('backups whose key was withdrawn protect nothing until it is back', async () => {
   const { id: organizationId, owner } = await foundOrganization(bench.app);
   const as = { token: owner.token, organizationId };
   const ask = (method: string, path: string, body?: object) =>

@@ -25,18 +25,18 @@ const verdict = (facts: Partial<ProjectFacts>, at = now) => {
 };
 const madeAt = (asOf: Date) => ({ newest: { startedAt: later(asOf, -minuteMs), asOf } });
 
-test('a backup begun at the last due time protects, whatever the age of the one before', () => {
+test('a backup begun at the last due time protects, whatever the age of the previous one', () => {
   expect(verdict({})).toEqual(['protected']);
 });
 
-test('without one since the last due time a project is protected for an interval and the time a run may be late', () => {
+test('without one since the last due time a project is protected for an interval and the allowed delay of a run', () => {
   const before = madeAt(later(lastDue, -14 * hourMs));
   expect(verdict(before, later(lastDue, 10 * hourMs + 15 * minuteMs))).toEqual(['protected']);
   expect(verdict(before, later(lastDue, 10 * hourMs + 16 * minuteMs))).toEqual(['at_risk', 'late']);
   expect(verdict(before, later(lastDue, 35 * hourMs))).toEqual(['unprotected', 'very_late']);
 });
 
-test('what is worst is said first, and all of it is said', () => {
+test('the worst fault is named first, and all faults are named', () => {
   expect(verdict({ newest: null, isStorageBroken: true })).toEqual(['unprotected', 'never_backed_up', 'storage_error']);
   expect(verdict({ connection: 'unauthorized', hasAnomaly: true })).toEqual(['unprotected', 'unauthorized', 'anomaly']);
   expect(verdict({ isStorageMissing: true })).toEqual(['unprotected', 'no_storage']);
@@ -49,7 +49,7 @@ test('what is worst is said first, and all of it is said', () => {
   ]);
 });
 
-test('without an enabled schedule nothing is promised', () => {
+test('without an enabled schedule nothing is expected', () => {
   expect(verdict({ rhythm: null, scheduleCount: 0 })).toEqual(['manual', 'no_schedule']);
   expect(verdict({ rhythm: null, newest: null })).toEqual(['manual', 'never_backed_up', 'schedule_disabled']);
 });

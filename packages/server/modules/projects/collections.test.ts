@@ -8,7 +8,7 @@ beforeAll(async () => {
   const paths = [
     ...['users/ada', 'users/bob', 'users/ada/users/1', 'users/ada/users/2', 'users/ada/users/3'],
     ...['customers/acme/orders/1', 'customers/acme/orders/1/events/a', 'customers/acme/orders/1/events/b'],
-    // The same name at two levels: no count of the database tells them apart.
+    // The same collection name at two levels: no count of the database distinguishes them.
     ...['places/home', 'places/home/notes/1', 'places/home/rooms/r', 'places/home/rooms/r/notes/2'],
   ];
   for (const path of paths) await bench.firestore.doc(path).set({ n: 1 });
@@ -39,7 +39,7 @@ test('the tree of a live project has every level with its real path and its exac
   ]);
 });
 
-test('the pages of a long tree are cut from one look at the database', async () => {
+test('the pages of a long tree come from one read of the database', async () => {
   const path = `/api/v1/projects/${bench.shop.projectId}/collections?limit=1`;
   const reads = () =>
     Object.values(bench.sandbox.control.counters().methods).reduce((sum, { calls }) => sum + calls, 0);
@@ -57,7 +57,7 @@ test('the pages of a long tree are cut from one look at the database', async () 
   expect(seen.sort()).toEqual(['customers', 'places', 'users']);
 });
 
-test('estimates count each document once, and know how slowly writes begin and reads may go', {
+test('estimates count each document once, and include the ramp-up of writes and the read rate limit', {
   tags: 'long',
 }, async () => {
   const path = `/projects/${bench.shop.projectId}`;
@@ -77,7 +77,7 @@ test('estimates count each document once, and know how slowly writes begin and r
   await change({ readRateLimit: null });
 });
 
-test('a tree that was only looked at in samples says so, and so does a dry run; what is certain stays exact', async () => {
+test('a tree that was only sampled says so, and so does a dry run, and certain values stay exact', async () => {
   const database = { project: 'shop', database: '(default)' };
   fillFast(bench.sandbox.control.database(database), { collection: 'places', documents: 20_100 });
   const tree = flat(await bench.get(`/projects/${bench.shop.projectId}/collections`));

@@ -30,7 +30,7 @@ const kept = () =>
     return rows.map(({ id }) => id);
   });
 
-test('a disconnected project of which nothing is left is forgotten after thirty days, one with backups is not', async () => {
+test('a disconnected project without records is forgotten after thirty days, one with backups is not', async () => {
   await bench.backUp();
   const [gone, connected] = [await connect('gone'), await connect('stays')];
   await disconnect(gone);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
 import { foundOrganization } from '../../testing/people.ts';
 
-/** A project that is moved to another organization in the moment in which something is asked for of it. */
+/** A project is moved to another organization at the moment when something is requested for it. */
 let bench: BackupBench;
 let owner: pg.Client;
 let other = '';
@@ -35,7 +35,7 @@ const openRecords = async () => {
   return rows;
 };
 
-/** As a move does it: the project is locked, looked at, and then belongs to the other organization. */
+/** Does what a move does: the project is locked, read, and then belongs to the other organization. */
 async function whileMoved(ask: () => ReturnType<typeof post>) {
   const { projectId } = bench.shop;
   await owner.query('begin');
@@ -61,7 +61,7 @@ test.each([
   expect(await openRecords()).toEqual([]);
 });
 
-test('what comes first stands in the way of the move', async () => {
+test('a record that comes first prevents the move', async () => {
   const organizationId = other;
   const [created, moved] = await Promise.all([
     post('/backups', { projectId: bench.shop.projectId }),

@@ -16,14 +16,14 @@ afterAll(async () => {
   await bench.close();
 });
 
-test('a run that was due when its project is moved takes place, or is told', async () => {
+test('a run that is due when its project is moved takes place, or is reported', async () => {
   const { projectId } = bench.shop;
   const organizationId = await foundOrganization(bench.app, bench.shop.owner);
   const body = { name: 'Nightly', projectId, cron: '0 3 * * *' };
   const schedule = await bench.app.request('POST', '/api/v1/schedules', { ...bench.as, body });
   const { id } = schedule.body.data;
   const dueAt = new Date(Date.now() - 5000);
-  // No scheduler sees that it is due before the move has come to it.
+  // The move comes before any scheduler sees that the run is due.
   await owner.query('begin');
   await owner.query('update schedules set next_run_at = $2 where id = $1', [id, dueAt]);
   const moved = bench.app.request('PATCH', `/api/v1/projects/${projectId}`, { ...bench.as, body: { organizationId } });

@@ -23,7 +23,7 @@ afterAll(async () => {
 const visit = (path: string, headers: Record<string, string> = {}) =>
   fetch(new URL(path, app.address), { headers: { accept: 'text/html', ...headers }, redirect: 'manual' });
 
-/** Without the headers that `fetch` adds by itself. */
+/** Without the headers that `fetch` adds. */
 const look = (path: string, headers: Record<string, string>) =>
   new Promise<[number | undefined, string[] | undefined]>((resolve, reject) => {
     request(new URL(path, app.address), { headers }, (answer) => {
@@ -34,7 +34,7 @@ const look = (path: string, headers: Record<string, string>) =>
       .end();
   });
 
-test('every page of the dashboard is the same file under a policy that lets in nothing foreign and nothing inline', async () => {
+test('every page of the dashboard is the same file, under a policy that allows nothing foreign and nothing inline', async () => {
   for (const path of [
     '/',
     '/sign-in',
@@ -53,7 +53,7 @@ test('every page of the dashboard is the same file under a policy that lets in n
   }
 });
 
-test('an address that does not exist shows a person the way from there, and is told to a program', async () => {
+test('an unknown address shows a person a way on, and gives a program an error', async () => {
   const page = await visit('/nothing/at?all=1.5');
   expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -61,14 +61,14 @@ test('an address that does not exist shows a person the way from there, and is t
   expect([told.status, told.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
 });
 
-test('what is no page stays an answer of the API', async () => {
+test('other paths are answered by the API', async () => {
   for (const path of ['/api/v1/nothing', '/index.html', '/.built-from', '/..%2f..%2fetc%2fpasswd']) {
     const answer = await visit(path);
     expect([answer.status, answer.headers.get('content-type')], path).toEqual([404, 'application/json; charset=utf-8']);
   }
 });
 
-test('a file is sent packed to who takes it packed, and as it is to others', async () => {
+test('a file is sent compressed to clients that accept that, and uncompressed to others', async () => {
   const encoding = async (accepted: string) =>
     new Promise((resolve, reject) => {
       request(new URL('/', app.address), { headers: { 'accept-encoding': accepted } }, (answer) => {
@@ -82,7 +82,7 @@ test('a file is sent packed to who takes it packed, and as it is to others', asy
   expect(await encoding('identity')).toBeUndefined();
 });
 
-test('looking at the sign-in link uses nothing up; its button signs in once', async () => {
+test('opening the sign-in link uses nothing up, and its button signs in once', async () => {
   const link = (app.signInLink ?? '').slice(app.address.length);
   const lookers = [
     { accept: 'text/html,application/xhtml+xml', 'sec-fetch-mode': 'navigate' },
@@ -104,7 +104,7 @@ test('looking at the sign-in link uses nothing up; its button signs in once', as
   expect(first.text).not.toContain(cookie.split('=')[1]?.split(';')[0]);
 });
 
-test('tells how people can sign in', async () => {
+test('says how people can sign in', async () => {
   const answer = await app.request('GET', '/api/v1/auth/methods');
   expect(answer.body.data).toEqual({ provider: null, local: true });
 });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-test('values of custom headers are shown to who may set them, and masked to others: alone, in the list, in a raw request', async () => {
+test('values of custom headers are shown to people who may set them, and masked for others: alone, in the list, in a raw request', async () => {
   const { app, organizationId } = house;
   const { id } = await house.create('/masked', { headers: { 'X-Api-Key': 'the-credential-of-a-receiver' } });
   await house.emit('backup.completed', completed);
@@ -33,7 +33,7 @@ test('values of custom headers are shown to who may set them, and masked to othe
     for (const { text } of await read(token)) expect(text).toContain('the-credential-of-a-receiver');
 });
 
-test('a delivery that was sent a thousand times and more shows what was sent last, and the newest answers', async () => {
+test('a delivery with more than a thousand attempts shows the last request and the newest answers', async () => {
   const { id } = await house.create('/often');
   await house.emit('backup.completed', completed);
   const [delivery] = await house.deliveries(id, (list) => list.some(({ status }) => status === 'delivered'));
@@ -61,7 +61,7 @@ async function keyOf(permissions: readonly string[]): Promise<string> {
   return made.body.data.apiKey;
 }
 
-test('an organization has sixteen test calls under way at most, and is told to wait', async () => {
+test('an organization has at most sixteen open test calls, and further ones are told to wait', async () => {
   const { receiver } = house;
   const { id } = await house.create('/slow-tests');
   const slow = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ test('an organization has sixteen test calls under way at most, and is told to w
   expect((await ask()).status).toBe(200);
 });
 
-test('an organization has fifty webhooks at most, also when many are asked for at once', async () => {
+test('an organization has at most fifty webhooks, also with concurrent requests', async () => {
   const ask = () => house.call('POST', '/webhooks', { name: 'x', url: 'https://example.com/x', events: ['*'] });
   const before = (await house.call('GET', '/webhooks?limit=200')).body.data.length;
   const answers = await Promise.all(Array.from({ length: 54 }, ask));

@@ -12,7 +12,7 @@ afterAll(() => house.close());
 const valid = { name: 'Hook', url: 'https://hooks.example.com/in', events: ['backup.completed'] };
 const post = (body: unknown) => house.call('POST', '/webhooks', body);
 
-test('filters by a project or a trigger that does not exist, or by a project of others, are refused', async () => {
+test('filters by an unknown project or trigger, or by a project of others, are refused', async () => {
   await house.knowProjects(['prj_known']);
   const { id } = (await post(valid)).body.data;
   const elsewhere = await foundOrganization(house.app, house.owner);

@@ -13,7 +13,7 @@ const valid = { name: 'Hook', url: 'https://hooks.example.com/in', events: ['bac
 const post = (body: unknown, headers?: Record<string, string>) => house.call('POST', '/webhooks', body, headers);
 
 describe('creating', () => {
-  test('answers 201 with the listed fields, the generated secret once, and where it is', async () => {
+  test('answers 201 with the listed fields, the generated secret once, and its address', async () => {
     const answer = await post(valid);
     expect(answer.status).toBe(201);
     expect(Object.keys(answer.body.data).sort()).toEqual([
@@ -40,7 +40,7 @@ describe('creating', () => {
     expect(shown.body.data.secret).toBeNull();
   });
 
-  test('a replayed answer holds no secret', async () => {
+  test('a replayed answer has no secret', async () => {
     const headers = { 'idempotency-key': 'hook-1' };
     const first = await post(valid, headers);
     const again = await post(valid, headers);
@@ -104,7 +104,7 @@ describe('what is refused', () => {
     }
   });
 
-  test('events outside the format, naming them and those that are allowed', async () => {
+  test('events outside the format, naming them and the allowed ones', async () => {
     const events = ['backup.completed', 'backup.*', '*', 'backup.exploded', 'storage.*', 'backup', '**'];
     const standard = await post({ ...valid, events });
     expect(standard.status).toBe(400);
@@ -341,7 +341,7 @@ test('the list is newest first and pages without loss while others are created',
   );
 });
 
-test('changes are audited, and no secret lies in the database, the audit log or the service log', async () => {
+test('changes are audited, and no secret is in the database, the audit log or the service log', async () => {
   const secret = 'whsec_c3VwZXItc2VjcmV0LXN1cGVyLXNlY3JldA==';
   const header = 'Bearer receiver-credential';
   const { id } = (

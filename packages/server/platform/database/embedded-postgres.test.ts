@@ -18,7 +18,7 @@ let server: EmbeddedPostgres | undefined;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-embedded-'));
-  // Open to the user the server drops to, so that the database lies in here and goes with it.
+  // Accessible to the user of the server process, so that the database is created in here and removed with it.
   await chmod(folder, 0o755);
 });
 afterEach(async () => {
@@ -39,7 +39,7 @@ async function ask(url: string, text: string): Promise<unknown> {
   }
 }
 
-/** Another process that starts the server of the folder and stays. */
+/** Another process that starts the server of the folder and keeps running. */
 async function startElsewhere(): Promise<ChildProcess> {
   const child = startInProcess();
   await once(createInterface(child.stdout as NodeJS.ReadableStream), 'line');
@@ -75,7 +75,7 @@ test('a second instance on the same data is refused by name, and the first goes 
   expect(await ask(server.url, 'select 1')).toBe(1);
 });
 
-test('of several first starts at the same moment one goes on, and what it made is found again', async () => {
+test('of several first starts at the same moment one goes on, and its data is found again', async () => {
   const starts = await Promise.allSettled(Array.from({ length: 4 }, start));
   const [begun, ...others] = starts.filter((one) => one.status === 'fulfilled');
   expect(others).toEqual([]);
@@ -88,7 +88,7 @@ test('of several first starts at the same moment one goes on, and what it made i
   expect((await readdir(folder)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
 });
 
-test('a first start that was killed is repeated, and leaves nothing lying about', async () => {
+test('a first start that was killed is repeated, and leaves no files behind', async () => {
   const child = startInProcess();
   await expect.poll(() => readdir(folder)).toContainEqual(expect.stringMatching(/^postgres\.new/));
   child.kill('SIGKILL');
@@ -107,7 +107,7 @@ test('data survives a stop and a start', async () => {
   expect(await ask(server.url, 'select n from kept')).toBe(7);
 });
 
-test('the server runs without rights, and its password is for its owner alone', async () => {
+test('the server runs without privileges, and only its owner can read its password', async () => {
   server = await start();
   expect((await stat(join(folder, 'postgres.password'))).mode & 0o077).toBe(0);
   const [pid = ''] = (await readFile(join(folder, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');

@@ -77,7 +77,7 @@ test('the organization of a transaction does not outlive it on the pooled connec
   expect(new Set(settings.map(([row]) => row?.value ?? ''))).toEqual(new Set(['']));
 });
 
-test('temporary tables and functions that somebody planted on a connection stand in for none of ours', async () => {
+test('temporary tables and functions planted on a connection replace none of ours', async () => {
   const { database, ids } = app.platform;
   const seen = await database.tenant('org_A', async ({ client }) => {
     await client.query(`create temp table organizations on commit drop as select 'org_PLANTED' as id`);
@@ -105,7 +105,7 @@ test('temporary tables and functions that somebody planted on a connection stand
   expect(paths.rows).toEqual([]);
 });
 
-test('a tenant adds jobs of its own to the queue and does nothing else there; the bare login does nothing at all', async () => {
+test('a tenant adds its own jobs to the queue and can do nothing else there, and the bare login can do nothing at all', async () => {
   const { database } = app.platform;
   const add = (organizationId: string) =>
     `insert into pgboss.job_common (name, data) values ('send-mail', '{"organizationId":"${organizationId}"}') returning id`;
@@ -133,7 +133,7 @@ test('a tenant adds jobs of its own to the queue and does nothing else there; th
   await database.system(({ client }) => client.query(`delete from pgboss.job where name = 'send-mail'`));
 });
 
-/** As the service logs in, without any of the roles it puts on. */
+/** With the login of the service, without any of its roles. */
 async function asLogin(work: (client: pg.Client) => Promise<void>): Promise<void> {
   const url = new URL(app.databaseUrl);
   url.username = `holdfast_login_${url.pathname.slice(1)}`;

@@ -4,7 +4,7 @@ import { decodeJson, encodeJson, escapeText, unescapeText } from './json.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', '0', '1', '\0', '\u001a', '\\', 'u0000', '"', 'é') });
 
-test('every text comes back, and none of them holds what PostgreSQL refuses', () => {
+test('every text can be stored and read back, and is never sent in a form that PostgreSQL refuses', () => {
   fc.assert(
     fc.property(text, (given) => {
       expect(escapeText(given)).not.toContain('\0');
@@ -13,7 +13,7 @@ test('every text comes back, and none of them holds what PostgreSQL refuses', ()
   );
 });
 
-test('every value comes back, its names too', () => {
+test('every value can be stored and read back, and so can its names', () => {
   const value = fc.letrec((tie) => ({
     value: fc.oneof(text, fc.integer(), fc.constant(null), fc.array(tie('value')), fc.dictionary(text, tie('value'))),
   })).value;
@@ -26,7 +26,7 @@ test('every value comes back, its names too', () => {
   );
 });
 
-test('half a character, as a text has that was cut, is nothing that PostgreSQL refuses', () => {
+test('half a character at the end of a cut text is stored in a form that PostgreSQL accepts', () => {
   const cut = `a long name \u{1f600}`.slice(0, -1);
   const encoded = encodeJson({ [cut]: [cut, '\u{1f600}'] });
   expect(encoded).not.toMatch(/\\ud/);

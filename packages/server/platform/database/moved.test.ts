@@ -27,7 +27,7 @@ const prepare = () =>
     fingerprint: queueFingerprint(jobDefinitions),
   });
 
-/** Every policy with what it says, and every right on tables, functions and schemas. */
+/** Every policy with its text, and every right on tables, functions and schemas. */
 async function protection(login: string): Promise<unknown> {
   return connected(url, async (client) => {
     const policies = await client.query('select * from pg_policies order by schemaname, tablename, policyname');
@@ -45,7 +45,7 @@ async function protection(login: string): Promise<unknown> {
   });
 }
 
-/** What a dump leaves behind that is read in on a server without our roles: everything that names one of them. */
+/** Removes what a restored dump lacks on a server without our roles: everything that names one of them. */
 async function loseRoles(login: string): Promise<void> {
   await connected(url, async (client) => {
     await client.query(`drop owned by ${[...roles, pg.escapeIdentifier(login)].join(', ')}`);
@@ -69,7 +69,7 @@ test('a database that was moved without its roles is whole again after a start',
   });
 });
 
-test('a start that finds everything in its place changes nothing', async () => {
+test('a start that finds everything in place changes nothing', async () => {
   const login = new URL(await prepare()).username;
   const before = await protection(login);
   await prepare();

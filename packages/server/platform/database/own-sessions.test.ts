@@ -26,12 +26,12 @@ function isInstalled(): boolean {
   }
 }
 
-/** The database through PgBouncer, set up in this way. */
+/** The database through PgBouncer with these settings. */
 async function throughPooler(settings: { pool_mode: string }, work: (url: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-pooler-'));
   const { username, password, port, pathname } = new URL(database.url);
   const listenPort = await freePort();
-  // The settings stand already, so that the sessions are what is left to find out.
+  // The settings are already in place, so only the sessions are left to check.
   const connectQuery =
     settings.pool_mode === 'transaction' ? { connect_query: `'set search_path = public, pg_temp'` } : {};
   const user = { user: username, password: decodeURIComponent(password) };
@@ -45,7 +45,7 @@ async function throughPooler(settings: { pool_mode: string }, work: (url: string
   const target = text(server).replaceAll('\n', ' ');
   await writeFile(file, `[databases]\n* = ${target}\n[pgbouncer]\n${text(own)}\n`);
   await chmod(folder, 0o755);
-  // It does not run as root.
+  // PgBouncer does not run as root.
   const child = spawn(program, [...(process.getuid?.() === 0 ? ['-u', 'nobody'] : []), file], { stdio: 'ignore' });
   try {
     await untilListening(child, listenPort, 'The pooler');
@@ -63,7 +63,7 @@ const refusal = (url: string) =>
     (error: unknown) => error,
   );
 
-test('a server that is asked directly is taken', () => requireOwnSessions(database.url));
+test('a direct connection to the server is accepted', () => requireOwnSessions(database.url));
 
 describe.skipIf(!isInstalled())('a pooler before the database is refused at the start', () => {
   const ignored = { ignore_startup_parameters: 'options' };

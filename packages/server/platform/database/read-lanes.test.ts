@@ -27,14 +27,14 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test('a read that forgets its where shows its own organization only, among hundreds that share the lanes', async () => {
+test('a read that forgets its where returns only its own organization, among hundreds that share the lanes', async () => {
   const { database } = app.platform;
   const asked = Array.from({ length: 400 }, (_, index) => (index % 3 === 0 ? 'org_A' : 'org_B'));
   const answers = await Promise.all(asked.map((id) => database.read(id, everything, {})));
   expect(answers.map((rows) => rows.map((row) => row.id))).toEqual(asked.map((id) => [id]));
 });
 
-test('rows come as the query builder would give them', async () => {
+test('rows are the same as from the query builder', async () => {
   const { database } = app.platform;
   const built = await database.tenant('org_A', ({ orm }) => orm.select().from(organizations));
   expect(await database.read('org_A', everything, {})).toEqual(built);
@@ -59,20 +59,20 @@ test('without an organization a read reaches no table', async () => {
   expect(await database.read('org_A', everything, {})).toHaveLength(1);
 });
 
-test('an organization id that is none is refused before it reaches the database', () => {
+test('an invalid organization id is refused before it reaches the database', () => {
   expect(() => app.platform.database.read(`org_A', true), set_config('role`, everything, {})).toThrow(
     /no such organization/,
   );
 });
 
-test('lists travel as they are, whatever their texts hold', async () => {
+test('lists are sent unchanged, with any text', async () => {
   const texts = ['plain', 'with "quotes"', 'back\\slash', '{braces}', 'comma,', '', 'NULL', 'ü'];
   const echo = functionCall<[string[]], { text: string }>('select unnest($1::text[]) as text');
   const rows = await app.platform.database.call(echo, [texts]);
   expect(rows.map((row) => row.text)).toEqual(texts);
 });
 
-test('a value that cannot travel is refused before anything does', async () => {
+test('a value that cannot be sent is refused before anything is sent', async () => {
   const { database } = app.platform;
   const echo = functionCall<[unknown], { text: string }>('select $1::text as text');
   const reads = Array.from({ length: 30 }, (_, index) => database.call(echo, [index % 3 === 0 ? {} : `text ${index}`]));
@@ -82,7 +82,7 @@ test('a value that cannot travel is refused before anything does', async () => {
   }
 });
 
-test('a read that fails fails alone', async () => {
+test('a failing read does not affect others', async () => {
   const { database } = app.platform;
   const answers = await Promise.allSettled(
     Array.from({ length: 90 }, (_, index) => database.read('org_A', index % 3 === 1 ? failing : everything, {})),
@@ -102,7 +102,7 @@ test('a lane whose connection is cut is replaced', async () => {
       ['holdfast'],
     ),
   );
-  // Until the cut is noticed a read may still go into the lost connection.
+  // Until the cut is noticed, a read may still be sent into the lost connection.
   const read = () => database.read('org_A', everything, {}).catch(() => []);
   await expect.poll(async () => (await read()).length).toBe(1);
 });

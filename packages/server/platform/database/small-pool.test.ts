@@ -10,13 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-test('with two connections backups, restores, every periodic task and calls run beside each other', {
+test('with two connections backups, restores, every periodic task and calls run concurrently', {
   tags: 'long',
 }, async () => {
   const { app, as } = bench;
   const stopping = new AbortController();
   const ticking = everyTaskAgainAndAgain(stopping.signal);
-  // Awaited at the end; where the test ends before, this is not its failure.
+  // Awaited at the end; if the test ends earlier, this is not its failure.
   ticking.catch(() => undefined);
   const backupId = await bench.backUp();
   const [restore, ...calls] = await Promise.all([

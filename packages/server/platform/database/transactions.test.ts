@@ -16,7 +16,7 @@ afterAll(() => app.close());
 
 const never = new AbortController().signal;
 
-test('a handle kept longer than its transaction throws instead of running in the next tenant', async () => {
+test('a handle that is used after its transaction throws and does not run in the next tenant', async () => {
   const { database } = app.platform;
   const kept: Transaction[] = [];
   await database.tenant('org_A', async (transaction) => void kept.push(transaction));
@@ -34,7 +34,7 @@ test('a handle kept longer than its transaction throws instead of running in the
   });
 });
 
-test('whatever one organization does at once, another gets a connection', async () => {
+test('however much one organization does at once, another gets a connection', async () => {
   const { database } = app.platform;
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -47,7 +47,7 @@ test('whatever one organization does at once, another gets a connection', async 
       await ended;
     }),
   );
-  // Half of the eight connections of a test's service.
+  // Half of the eight connections of a test service.
   await expect.poll(() => begun).toBe(4);
   expect(await database.tenant('org_B', async ({ client }) => (await client.query('select 1')).rowCount)).toBe(1);
   end();
@@ -55,13 +55,13 @@ test('whatever one organization does at once, another gets a connection', async 
   expect(begun).toBe(30);
 });
 
-test('a transaction inside a transaction is refused, because each could wait for the other', async () => {
+test('a nested transaction is refused, because each could wait for the other', async () => {
   const { database } = app.platform;
   const nested = database.system(() => database.system(async () => 1));
   await expect(nested).rejects.toThrow('inside another');
 });
 
-test('a transaction of one statement is two writes to the database: its begin leaves with what it asks first', async () => {
+test('a transaction of one statement is two writes to the database: its begin is sent with the statement', async () => {
   const database = connectDatabase({ url: app.databaseUrl, poolSize: 1, log: app.platform.log });
   await database.system(({ client }) => client.query('select 1'));
   const written: { socket: Socket; text: string }[] = [];
@@ -87,7 +87,7 @@ test('a transaction of one statement is two writes to the database: its begin le
   expect(texts).toEqual([expect.stringMatching(/begin;.*4711/s), expect.stringContaining('commit')]);
 });
 
-test('no statement, no wait for a lock and no idle transaction lasts for ever, whoever asks', async () => {
+test('no statement, no wait for a lock and no idle transaction lasts for ever', async () => {
   const { database } = app.platform;
   const question = `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
     current_setting('idle_in_transaction_session_timeout') as idle`;
@@ -99,7 +99,7 @@ test('no statement, no wait for a lock and no idle transaction lasts for ever, w
   await asQueue.end();
 });
 
-test('a task runs in one process at a time; when the connection behind its lock is lost it is told to stop', async () => {
+test('a task runs in one process at a time, and is aborted when the connection of its lock is lost', async () => {
   const { databaseUrl } = app;
   const { log } = app.platform;
   const [one, other] = [1, 2].map(

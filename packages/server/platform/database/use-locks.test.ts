@@ -11,7 +11,7 @@ afterAll(() => app.close());
 
 const isFree = (name: string) => app.platform.database.system((transaction) => isUnused(transaction, name));
 
-test('what anybody uses is not free until the last of them has let go', async () => {
+test('a thing in use is not free until its last user has released it', async () => {
   const { useLocks } = app.platform.database;
   const first = await useLocks.hold(['one', 'two']);
   const second = await useLocks.hold(['one']);
@@ -23,7 +23,7 @@ test('what anybody uses is not free until the last of them has let go', async ()
   expect(await isFree('one')).toBe(true);
 });
 
-test('who wants to use what is just being removed waits for that', async () => {
+test('a use that begins during a removal waits for it', async () => {
   const { database } = app.platform;
   let isHeld = false;
   let release: Promise<() => Promise<void>> | undefined;
@@ -39,7 +39,7 @@ test('who wants to use what is just being removed waits for that', async () => {
   await (await release!)();
 });
 
-/** The server ends the connection over which it was told that this is in use. */
+/** Ends the connection that holds this use. */
 const cutConnectionOf = (name: string) =>
   asOwner(app.databaseUrl, (client) =>
     client.query(
@@ -50,7 +50,7 @@ const cutConnectionOf = (name: string) =>
     ),
   );
 
-test('a use outlives the connection it was told over', async () => {
+test('a use survives the loss of its connection', async () => {
   const release = await app.platform.database.useLocks.hold(['five']);
   await cutConnectionOf('five');
   await expect.poll(() => isFree('five'), { interval: 200 }).toBe(false);
@@ -58,12 +58,12 @@ test('a use outlives the connection it was told over', async () => {
   await expect.poll(() => isFree('five')).toBe(true);
 });
 
-test('a use comes back also when somebody asked for it while the connection came back', { tags: 'long' }, async () => {
+test('a use comes back also when somebody asked about it during the reconnection', { tags: 'long' }, async () => {
   const release = await app.platform.database.useLocks.hold(['six']);
   await app.platform.database.system(async (transaction) => {
     await cutConnectionOf('six');
     await expect.poll(() => isUnused(transaction, 'six')).toBe(true);
-    // Longer than it takes until the connection is back.
+    // Longer than a reconnection takes.
     await new Promise((resolve) => setTimeout(resolve, 2000));
   });
   await expect.poll(() => isFree('six')).toBe(false);

@@ -17,7 +17,7 @@ let projectId: string;
 const recordsCount = 20;
 const mebibyte = 1024 * 1024;
 
-/** So many copies of the one record there is, each with names of 600 KB. */
+/** Makes this many copies of the only record, each with names of 600 KB. */
 async function widen(table: 'schedules' | 'backups' | 'restores'): Promise<void> {
   const names = `(select jsonb_agg(n || repeat('c', 6000)) from generate_series(1, 100) n)`;
   await asOwner(app.databaseUrl, async (client) => {
@@ -51,7 +51,7 @@ afterAll(async () => {
   await firestore.stop();
 });
 
-describe('a page of records that are large', () => {
+describe('a page of large records', () => {
   test.each([
     ['schedules', ''],
     ['backups', ''],
@@ -78,7 +78,7 @@ describe('a page of records that are large', () => {
     expect(seen).toHaveLength(recordsCount);
   });
 
-  test('holds one that is larger than a page', { tags: 'long' }, async () => {
+  test('can hold one record that is larger than a page', { tags: 'long' }, async () => {
     const huge = `(select jsonb_agg(n || repeat('c', 6000)) from generate_series(1, 900) n)`;
     await asOwner(app.databaseUrl, (client) => client.query(`update schedules set collections = ${huge}`));
     const { body } = await app.request('GET', '/api/v1/schedules', as);
@@ -87,7 +87,7 @@ describe('a page of records that are large', () => {
   });
 });
 
-test('what looks at all records of a project, or of an organization, takes none of the names in them', async () => {
+test('queries over all records of a project or organization read none of their names', async () => {
   const { organizationId: id } = as;
   const found = await app.platform.database.tenant(id, async (transaction) => [
     await retentionStore.candidates(transaction, id, projectId, { lock: true }),
@@ -101,7 +101,7 @@ test('what looks at all records of a project, or of an organization, takes none 
   }
 });
 
-test('names of collections are bounded all together', async () => {
+test('names of collections have a common limit', async () => {
   const create = (fields: object) =>
     app.request('POST', '/api/v1/schedules', {
       ...as,

@@ -9,7 +9,7 @@ import { AddressGuard, AddressRefused } from './address-guard.ts';
 import { createOutbound } from './outbound.ts';
 import { createResolver } from './resolve.ts';
 
-/** Hosts as they can stand in a URL, each leading somewhere we do not go. */
+/** Hosts as they may appear in a URL, each leading to a forbidden place. */
 const refusedHosts = {
   loopback: ['127.0.0.1', '127.0.0.2', '127.1', '127.0.1', '127.255.255.255', '0177.0.0.1', '0x7f.0.0.1', '0x7f.1'],
   'loopback as one number': ['2130706433', '0x7f000001', '017700000001', '0x7F000001', '127.0.0.1.'],
@@ -96,15 +96,15 @@ describe('the table of addresses', () => {
     expect(guard.refusesHost(hostOf(host))).toBe(true);
   });
   test.each(routedHosts)('%s is dialled', (host) => expect(guard.refusesHost(hostOf(host))).toBe(false));
-  test('a name is not judged by its looks', () => expect(guard.refusesHost('localhost')).toBe(false));
-  test('text that is no address is never allowed', () => {
+  test('a name is not judged by its text', () => expect(guard.refusesHost('localhost')).toBe(false));
+  test('text that is not an address is never allowed', () => {
     for (const text of ['', 'localhost', '127.1', '0x7f.1', '1.2.3.4.5', '::ffff:1.2.3'])
       expect(guard.allows(text)).toBe(false);
   });
   test('a zone does not open a link-local address', () => expect(guard.allows('fe80::1%eth0')).toBe(false));
 });
 
-test('every IPv6 address that carries an IPv4 address is refused, whichever address it carries', () => {
+test('every IPv6 address that contains an IPv4 address is refused, whichever one it contains', () => {
   const guard = new AddressGuard();
   fc.assert(
     fc.property(fc.ipV4(), (inner) => {
@@ -165,7 +165,7 @@ describe('on the wire', () => {
     expect(receiver.connections()).toBe(before);
   });
 
-  test('localhost and other names that lead home are refused when they are dialled', async () => {
+  test('localhost and other names of this machine are refused when they are dialled', async () => {
     const before = receiver.connections();
     for (const name of ['localhost', 'LOCALHOST', 'localhost.', 'anything.localhost']) {
       expect(await attempt(outboundTo([]), `https://${name}:${receiver.port}/`)).toBe('ADDRESS_REFUSED');
@@ -179,8 +179,8 @@ describe('on the wire', () => {
     expect(await attempt(outboundTo([], resolve), `https://mixed.test:${receiver.port}/`)).toBe('ADDRESS_REFUSED');
   });
 
-  test('a name server that changes its mind cannot lead a connection home', async () => {
-    // 127.0.0.2 plays the public address: it is the only one opened. The server shows it to every odd question.
+  test('a name server that changes its answer cannot redirect a connection to this machine', async () => {
+    // 127.0.0.2 plays the public address: only it is opened. The server returns it for every odd question.
     const server = await startNameServer((count) => (count % 2 === 1 ? '127.0.0.2' : '127.0.0.1'));
     const resolve = createResolver({ servers: [server.address] });
     const outbound = outboundTo(['127.0.0.2/32'], resolve);
@@ -195,7 +195,7 @@ describe('on the wire', () => {
     await server.close();
   });
 
-  test('a name server that is away is not taken for a host that refuses', async () => {
+  test('a name server that is down is not mistaken for a host that refuses', async () => {
     const resolve = createResolver({ servers: ['127.0.0.1:1'] });
     await expect(resolve('somewhere.test')).rejects.toMatchObject({
       code: expect.stringMatching(/^E(SERVFAIL|TIMEOUT)$/),
@@ -225,7 +225,7 @@ describe('on the wire', () => {
   });
 });
 
-/** Answers questions for IPv4 addresses with what it is told, and has no IPv6 addresses. */
+/** Answers questions for IPv4 addresses with `answer`, and has no IPv6 addresses. */
 async function startNameServer(answer: (count: number) => string) {
   const socket = createSocket('udp4');
   let questions = 0;

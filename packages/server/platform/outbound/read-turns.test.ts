@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ReadTurns } from './read-turns.ts';
 
-/** A connection on which there is more to read at once, ten thousand times. */
+/** A connection with ten thousand pieces ready to be read. */
 const neverSilent = () => {
   let left = 10_000;
   return new Duplex({
@@ -38,11 +38,11 @@ test('connections whose pieces take long to parse are read one after the other, 
   for (const connection of connections) connection.destroy();
   const counts = connections.map((connection) => pieces.get(connection) ?? 0);
   expect(Math.min(...counts)).toBeGreaterThan(10);
-  // What was on its way when a connection was held comes with its next piece.
+  // Data that was already on its way when a connection was paused comes with the next piece.
   expect(counts.reduce((sum, count) => sum + count)).toBeLessThan(300);
 });
 
-test('connections whose pieces are soon parsed do not wait for each other', async () => {
+test('connections with quickly parsed pieces do not wait for each other', async () => {
   const turns = new ReadTurns();
   const connections = Array.from({ length: 5 }, neverSilent);
   let pieces = 0;
@@ -57,7 +57,7 @@ test('connections whose pieces are soon parsed do not wait for each other', asyn
   expect(pieces).toBeGreaterThan(1000);
 });
 
-test('whoever has enough of a connection is not given more, and one that closed is passed over', async () => {
+test('a connection that its reader paused gets nothing more, and a closed one is skipped', async () => {
   const turns = new ReadTurns();
   const [full, closed] = [neverSilent(), neverSilent()];
   let taken = 0;

@@ -13,8 +13,8 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const load = () => loadKeyring({ HOLDFAST_DATA: folder, MASTER_KEYS_PREVIOUS: [] });
 
-test('what a process of the same number left when it was killed stops no later start and no rotation', async () => {
-  // In containers every process has the same number.
+test('leftovers of a killed process with the same pid stop neither a later start nor a rotation', async () => {
+  // In containers every process has the same pid.
   for (const name of ['master.key', 'master.key.previous', 'master.key.new'])
     await writeFile(join(folder, `${name}.${process.pid}.tmp`), 'half a k');
   const sealed = (await load()).seal('a secret', 'here');
@@ -29,7 +29,7 @@ test('replicas that start together on one volume have one key, and leave no draf
   expect(await readdir(folder)).toEqual(['master.key']);
 });
 
-test('a power cut loses no key that something may be sealed under: each name is on the disk before the next step', async () => {
+test('a power cut loses no key that is in use: each file name is on the disk before the next step', async () => {
   const flushed: (string | undefined)[][] = [];
   const read = (name: string) => readFile(join(folder, name), 'utf8').catch(() => undefined);
   const probe = await open(folder);
@@ -54,7 +54,7 @@ test('a power cut loses no key that something may be sealed under: each name is 
   }
 });
 
-test('a key that is damaged is told in a sentence, and left as it is', async () => {
+test('a damaged key is reported in one sentence, and left unchanged', async () => {
   const path = join(folder, 'master.key');
   await writeFile(path, 'half a k');
   const refused = expect(load()).rejects;

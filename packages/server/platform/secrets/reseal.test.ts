@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Every column that holds sealed values, with the ids of the master keys they are sealed under. */
+/** Every column with sealed values, with the ids of the master keys they are sealed under. */
 const sealedNow = () =>
   asOwner(app.databaseUrl, async (client) => {
     const { rows } = await client.query(
@@ -51,7 +51,7 @@ const sealedNow = () =>
     return found;
   });
 
-test('everything sealed is sealed under the new key afterwards, and opens with it alone', async () => {
+test('everything is sealed under the new key afterwards, and opens with it alone', async () => {
   const before = await sealedNow();
   expect(Object.keys(before)).toEqual(
     expect.arrayContaining([
@@ -89,7 +89,7 @@ test('everything sealed is sealed under the new key afterwards, and opens with i
   expect(await reseal(database, alone, sealedColumns)).toEqual({ resealed: {}, left: {} });
 });
 
-test('a column that nobody registered is told, so that its key is not thrown away', async () => {
+test('an unregistered column is reported, so that its key is not thrown away', async () => {
   const forgetful = sealedColumns.filter((column) => column.table !== 'organization_keys');
   const report = await reseal(app.platform.database, new Keyring(randomBytes(32), [newKey]), forgetful);
   expect(report.left).toEqual({ 'organization_keys.sealed': 1 });
@@ -104,7 +104,7 @@ test('the registry names columns that exist, each once', async () => {
   });
 });
 
-test('wherever a rotation is broken off, neither key alone starts a process, and it is gone on with', {
+test('wherever a rotation is interrupted, neither key alone starts a process, and the rotation can be continued', {
   tags: 'long',
 }, async () => {
   const half = await startTestApp();
@@ -134,7 +134,7 @@ test('wherever a rotation is broken off, neither key alone starts a process, and
       );
       if (!isOver) between.push([await isRefused(oldKey), await isRefused(newKey)]);
     }
-    // The last of them counts what is left, and changes nothing any more.
+    // The last one counts what is left and changes nothing.
     expect(between.slice(0, -1)).toEqual(between.slice(1).map(() => [true, true]));
     expect(between.length).toBeGreaterThan(10);
     expect([await isRefused(oldKey), await isRefused(newKey)]).toEqual([true, false]);
@@ -170,7 +170,7 @@ test('the command rotates the key of an installation that keeps its key in a fil
   try {
     const { id } = await foundOrganization(kept);
     const config = loadConfig({ DATABASE_URL: kept.databaseUrl, HOLDFAST_DATA: kept.folder, LOG_LEVEL: 'silent' });
-    // A service that runs on would seal under the key that this command takes away.
+    // A running service would keep sealing under the key that this command removes.
     const former = await readFile(join(kept.folder, 'master.key'), 'utf8');
     await expect(rotateMasterKey(config)).rejects.toThrow('Stop every process of the service');
     expect(await readFile(join(kept.folder, 'master.key'), 'utf8')).toBe(former);

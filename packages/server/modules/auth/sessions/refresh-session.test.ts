@@ -21,7 +21,7 @@ describe.each([
   const me = (token: string) => app.request('GET', '/api/v1/auth/me', { token });
   const next = async (tokens: TestTokens): Promise<TestTokens> => (await refresh(tokens.refreshToken)).body.data;
 
-  test('are exchanged for the next pair, which names the organizations of today', async () => {
+  test('are exchanged for the next pair, which names the current organizations', async () => {
     const tokens = await openSession(app, person.id);
     const answer = await refresh(tokens.refreshToken);
     expect(Object.keys(answer.body.data).sort()).toEqual(['accessToken', 'expiresIn', 'refreshToken']);
@@ -40,7 +40,7 @@ describe.each([
     expect((await refresh(pairs[0]?.refreshToken)).status).toBe(200);
   });
 
-  test('used again within 20 s give the same successor, even when that was used since', async () => {
+  test('used again within 20 s give the same successor, even when that one was used since', async () => {
     const tokens = await openSession(app, person.id);
     const second = await next(tokens);
     const third = await next(second);
@@ -49,7 +49,7 @@ describe.each([
     expect((await next(second)).refreshToken).toBe(third.refreshToken);
   });
 
-  test('used again later end the whole family at once, and every organization is told', async () => {
+  test('used again later end the whole family at once, and every organization gets an audit row', async () => {
     const tokens = await openSession(app, person.id);
     const other = await openSession(app, person.id);
     const second = await next(tokens);
@@ -67,7 +67,7 @@ describe.each([
     expect(log.body.data[0]).toMatchObject({ actor: { id: person.id }, resource: { type: 'session' } });
   });
 
-  test('live seven days from their own making, so a session in use goes on', async () => {
+  test('live seven days after they were made, so a session in use goes on', async () => {
     const day = 86_400_000;
     let tokens = await openSession(app, person.id);
     for (let round = 0; round < 3; round++) {
@@ -80,7 +80,7 @@ describe.each([
     expect((await refresh(tokens.refreshToken)).status).toBe(401);
   });
 
-  test('that are made up, changed or of another kind are refused; a missing one is a fault of the request', async () => {
+  test('that are invented, changed or of another kind are refused, and a missing one is a fault of the request', async () => {
     const { refreshToken, accessToken } = await openSession(app, person.id);
     for (const wrong of ['x', 'hfr_x', `${refreshToken}x`, refreshToken.slice(0, -1), accessToken.slice(0, 500)]) {
       const answer = await refresh(wrong);
@@ -93,14 +93,14 @@ describe.each([
     expect((await refresh(refreshToken)).status).toBe(200);
   });
 
-  test('die with the sign-out', async () => {
+  test('end with the sign-out', async () => {
     const tokens = await openSession(app, person.id);
     expect((await app.request('POST', '/api/v1/auth/logout', { token: tokens.accessToken })).status).toBe(200);
     expect((await refresh(tokens.refreshToken)).status).toBe(401);
     expect((await me(tokens.accessToken)).status).toBe(401);
   });
 
-  test('stay one family with one successor each through 500 refreshes at once', { tags: 'long' }, async () => {
+  test('stay one family with one successor each through 500 concurrent refreshes', { tags: 'long' }, async () => {
     let tokens = await openSession(app, person.id);
     for (const atOnce of [500, 20]) {
       const pairs = await Promise.all(Array.from({ length: atOnce }, () => next(tokens)));
@@ -117,7 +117,7 @@ describe.each([
     expect(app.logged()).not.toMatch(/deadlock/i);
   });
 
-  test('of a whole crowd, refreshed and signed out against each other, never bring a session back', async () => {
+  test('never bring a session back when many refreshes race with a sign-out', async () => {
     const people = await Promise.all(
       Array.from({ length: 10 }, (_, index) => signUp(app, `crowd-${index}@example.com`)),
     );

@@ -15,7 +15,7 @@ const list = (token: string, query = '') => app.request('GET', `/api/v1/auth/ses
 const me = (token: string) => app.request('GET', '/api/v1/auth/me', { token });
 const sessionOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sid;
 
-test('are listed newest first, page by page, with where they came from and which one is asking', async () => {
+test('are listed newest first, page by page, with their origin and the one that is asking', async () => {
   const person = await signUp(app, 'list@example.com');
   const tokens = [];
   for (let count = 0; count < 4; count++) {
@@ -72,7 +72,7 @@ test('can be revoked one by one, and their tokens stop at once', async () => {
   ]);
 });
 
-test('of somebody else are not found and stay', async () => {
+test('of other people are not found and stay', async () => {
   const [ada, eve] = [await signUp(app, 'ada@example.com'), await signUp(app, 'eve@example.com')];
   for (const id of [sessionOf(ada.token), 'ses_none', '%00', "x' or 1=1"]) {
     const answer = await app.request('DELETE', `/api/v1/auth/sessions/${encodeURIComponent(id)}`, { token: eve.token });
@@ -81,7 +81,7 @@ test('of somebody else are not found and stay', async () => {
   expect((await me(ada.token)).status).toBe(200);
 });
 
-test('end with the sign-out, in every organization of the person a row says so', async () => {
+test('end with the sign-out, with an audit row in every organization of the person', async () => {
   const first = await foundOrganization(app);
   const second = await app.request('POST', '/api/v1/organizations', {
     token: first.owner.token,
@@ -109,7 +109,7 @@ test('end with the sign-out, in every organization of the person a row says so',
   }
 });
 
-test('note their last use at most once a minute', async () => {
+test('save their last use at most once a minute', async () => {
   const person = await signUp(app, 'active@example.com');
   const { accessToken } = await openSession(app, person.id);
   const lastUsed = async () =>
@@ -127,7 +127,7 @@ test('note their last use at most once a minute', async () => {
   await expect.poll(lastUsed).toBeGreaterThanOrEqual(atFirst + 60_000);
 });
 
-test('that are over are swept away with their codes, flows, tokens and idempotency keys; the living stay', async () => {
+test('that have ended are removed with their codes, flows, tokens and idempotency keys, and open ones stay', async () => {
   const other = await startTestApp();
   try {
     const { owner } = await foundOrganization(other);
@@ -157,7 +157,7 @@ test('that are over are swept away with their codes, flows, tokens and idempoten
   }
 });
 
-test('that go on keep no refresh token beyond its time, nor a successor beyond the grace', async () => {
+test('in use keep no refresh token after it expires, and no successor after the grace period', async () => {
   const other = await startTestApp();
   try {
     const { id } = await signUp(other, 'long@example.com');

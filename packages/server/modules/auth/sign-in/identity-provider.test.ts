@@ -28,7 +28,7 @@ function settings(issuer: string): Record<string, string> {
   return { BASE_URL: baseUrl, OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret };
 }
 
-/** A whole sign-in in which the provider answers as the test told it. */
+/** A whole sign-in in which the provider gives the answers that the test has set. */
 async function signIn(): Promise<{ status: number; cookies: string[]; text: string }> {
   const browser = new TestBrowser(baseUrl, app.address);
   const first = await browser.request('GET', `${baseUrl}/api/v1/auth/google`);
@@ -50,7 +50,7 @@ test('a good id token signs in', async () => {
   expect(answer.cookies.length).toBe(2);
 });
 
-test('who tells the address also tells whether it was verified', async () => {
+test('the source of the address also decides whether it is verified', async () => {
   const isVerified = async (sub: string) =>
     asOwner(app.databaseUrl, async (client) => {
       const found = await client.query(
@@ -59,7 +59,7 @@ test('who tells the address also tells whether it was verified', async () => {
       );
       return found.rows;
     });
-  // No name in the id token, so userinfo is asked; its word on another address says nothing of this one.
+  // The id token has no name, so userinfo is asked. Its `email_verified` is about another address and does not count.
   provider.userinfo = { sub: 'one', email: 'other@example.com', email_verified: true, name: 'One' };
   provider.idToken = (base, sign) => {
     const { email_verified: _verified, name: _name, ...rest } = base;
@@ -76,7 +76,7 @@ test('who tells the address also tells whether it was verified', async () => {
   expect(await isVerified('two')).toEqual([{ email: 'two@example.com', email_verified: false }]);
 });
 
-test('an answer counts once, also from a provider that would accept its code again', async () => {
+test('an answer counts once, also when the provider would accept its code again', async () => {
   const browser = new TestBrowser(baseUrl, app.address);
   const first = await browser.request('GET', `${baseUrl}/api/v1/auth/google`);
   const asked = new URL(first.headers.get('location') ?? '').searchParams;
@@ -135,7 +135,7 @@ test('raw codes pass the same checks', async () => {
   }
 });
 
-test('a provider that fails is told as unavailable, and nobody is signed in', async () => {
+test('a failing provider is reported as unavailable, and nobody is signed in', async () => {
   for (const tokenAnswer of [
     { status: 500, body: {} },
     { status: 503, body: { error: 'temporarily_unavailable' } },

@@ -41,7 +41,7 @@ test('a fresh installation prints a link that makes the first owner with an orga
   expect((await open('/auth/local')).status).toBe(400);
 });
 
-test('used by ten at the same time it lets one in', async () => {
+test('works once when ten use it at the same time', async () => {
   const other = await startTestApp();
   try {
     const answers = await Promise.all(Array.from({ length: 10 }, () => open(other.signInLink ?? '', other)));
@@ -57,7 +57,7 @@ test('used by ten at the same time it lets one in', async () => {
   }
 });
 
-test('waits a week', async () => {
+test('is valid for a week', async () => {
   const other = await startTestApp();
   try {
     other.clock.advance(7 * 86_400_000 + 1000);
@@ -80,7 +80,7 @@ test('is neither printed nor accepted once a provider is configured, unless the 
     expect((await open(first.signInLink ?? '', strict)).status).toBe(401);
     expect(lenient.signInLink).toBeDefined();
     expect((await open(lenient.signInLink ?? '', lenient)).status).toBe(302);
-    // Somebody came in, so the link that was printed before is worth nothing.
+    // Somebody has signed in, so the link that was printed before is invalid.
     expect((await open(first.signInLink ?? '', first)).status).toBe(401);
   } finally {
     await lenient.close();

@@ -26,7 +26,7 @@ const answerTo = async (query: Record<string, string>) => {
   return Object.fromEntries(new URL(end.url).searchParams);
 };
 
-test('a program on loopback gets a code on any port of loopback, with its own state, that opens nothing without its verifier', async () => {
+test('a program on loopback gets a code on any loopback port, with its own state, that is useless without its verifier', async () => {
   const { code = '', state } = await answerTo(bound);
   expect(state).toBe(bound.state);
   for (const stolen of [{}, { codeVerifier: randomBytes(32).toString('base64url') }, { codeVerifier: challenge }])
@@ -37,7 +37,7 @@ test('a program on loopback gets a code on any port of loopback, with its own st
   expect((await exchange(whole)).status).toBe(401);
 });
 
-test('a program on loopback is refused a code that anybody could use', async () => {
+test('a program on loopback is refused a code that is not bound to a verifier', async () => {
   const answer = await house.app.request('GET', `/api/v1/auth/google?redirect_uri=${encodeURIComponent(loopback)}`);
   expect(answer.status).toBe(400);
   expect(answer.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: { field: 'code_challenge' } });
@@ -79,12 +79,12 @@ test('a program on loopback gets its code only after the person has acted at the
   expect(await asked({ redirect_uri: appUri })).toBeNull();
 });
 
-test('a program on loopback hears of a refusal under its own state', async () => {
+test('a program on loopback gets a refusal with its own state', async () => {
   house.provider.account = undefined;
   expect(await answerTo(bound)).toEqual({ error: 'access_denied', state: bound.state });
 });
 
-test('the code of a listed address may be bound too; one that is not bound goes with no verifier', async () => {
+test('the code of a listed address may be bound too, and an unbound one is refused with a verifier', async () => {
   const { code = '' } = await answerTo({ redirect_uri: appUri, code_challenge: challenge });
   expect((await exchange({ code, grant_type: 'authorization_code' })).status).toBe(401);
   expect((await exchange({ code, grant_type: 'authorization_code', codeVerifier })).status).toBe(200);

@@ -56,7 +56,7 @@ const exchange = (body: unknown) => app.request('POST', '/api/v1/auth/token', { 
 const me = (token: string) => app.request('GET', '/api/v1/auth/me', { token });
 
 describe('the first redirect', () => {
-  test('asks with PKCE, state, nonce, and only for identity, because the provider is not Google', async () => {
+  test('asks with PKCE, state and nonce, and only for identity, because the provider is not Google', async () => {
     const answer = await browse().request('GET', start());
     const url = new URL(answer.headers.get('location') ?? '');
     const asked = Object.fromEntries(url.searchParams);
@@ -73,7 +73,7 @@ describe('the first redirect', () => {
     for (const secret of ['state', 'nonce', 'code_challenge']) expect(asked[secret]).toMatch(/^[\w-]{43}$/);
   });
 
-  test('asks Google for its three scopes and offline access, unless identity is all that is wanted', async () => {
+  test('asks Google for its three scopes and offline access, unless only identity is wanted', async () => {
     const google = await startTestApp({
       OIDC_ISSUER: provider.issuer,
       GOOGLE_API_ENDPOINTS: JSON.stringify({ oauth2: provider.issuer }),
@@ -125,7 +125,7 @@ describe('a browser without redirect_uri', () => {
     });
   });
 
-  test('renews its cookies with a same-origin call once the access cookie is gone, and with no other', async () => {
+  test('renews its cookies with a same-origin call after the access cookie has expired, and with no other', async () => {
     const browser = browse();
     await browser.open(start(), (url) => url === `${baseUrl}/`);
     const before = browser.cookie('holdfast_refresh');
@@ -188,7 +188,7 @@ describe('a caller with redirect_uri', () => {
     expect(answer.body.error.code).toBe('UNAUTHORIZED');
   });
 
-  test('is told a wrong grant_type and a made-up code apart', async () => {
+  test('gets different errors for a wrong grant_type and for an invented code', async () => {
     const wrong = await exchange({ code: 'x', grant_type: 'password' });
     expect(wrong.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: { field: 'grant_type' } });
     for (const code of ['hfc_made-up', 'made-up']) {
@@ -196,7 +196,7 @@ describe('a caller with redirect_uri', () => {
     }
   });
 
-  test('learns there that the person said no', async () => {
+  test('gets the refusal there when the person said no', async () => {
     provider.account = undefined;
     const end = await browse().open(start(appUri), (url) => url.startsWith('https://app.example'));
     expect(new URL(end.url).searchParams.get('error')).toBe('access_denied');
@@ -258,7 +258,7 @@ describe("the provider's answer", () => {
     expect((await browser.request('GET', end.url)).status).toBe(401);
   });
 
-  test('ends two sign-ins that two tabs of one browser began', async () => {
+  test('completes two sign-ins that two tabs of one browser began', async () => {
     const browser = browse();
     const first = await browser.open(start(), isCallback);
     const second = await browser.open(start(), isCallback);
@@ -266,7 +266,7 @@ describe("the provider's answer", () => {
     expect((await browser.request('GET', second.url)).status).toBe(302);
   });
 
-  test('cannot be asked for with HEAD, so a link preview uses nothing up', async () => {
+  test('cannot be fetched with HEAD, so a link preview uses nothing up', async () => {
     const browser = browse();
     const end = await browser.open(start(), isCallback);
     const head = await browser.request('HEAD', end.url);
@@ -315,7 +315,7 @@ describe('a code of the provider', () => {
 });
 
 describe('people', () => {
-  test('are known by issuer and subject: a new e-mail address is the same person, a new subject is another', async () => {
+  test('are identified by issuer and subject: a new e-mail address is the same person, a new subject is another', async () => {
     const signIn = async (account: ProviderAccount) => {
       provider.account = account;
       const answer = await exchange({ code: await codeFor(browse()), grant_type: 'authorization_code' });
@@ -333,7 +333,7 @@ describe('people', () => {
     expect(kept.rows[0].email_verified).toBe(false);
   });
 
-  test('give no consent by signing in at a provider that is not Google: what it hands out is not kept, and Google is not asked', async () => {
+  test('give no consent by signing in at a provider other than Google: its refresh token is not stored, and Google is not asked', async () => {
     const answer = await exchange({ code: await codeFor(browse()), grant_type: 'authorization_code' });
     const token = answer.body.data.accessToken;
     const created = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Acme' } });

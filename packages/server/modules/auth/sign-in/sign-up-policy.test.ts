@@ -31,7 +31,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-/** The access token, or the refusal. */
+/** Returns the access token or the error. */
 async function signIn(email: string, verified = true) {
   provider.account = { sub: email, email, email_verified: verified, name: 'Somebody' };
   const browser = new TestBrowser(baseUrl, app.address);
@@ -46,7 +46,7 @@ describe('an installation for invited people', () => {
   let owner: string;
   let organizationId: string;
 
-  test('is founded by the first who comes; a second who is not invited stays outside and leaves no trace', async () => {
+  test('accepts the first person as founder, and refuses a second one who is not invited without a trace', async () => {
     owner = (await signIn('first@example.com')).token;
     expect(owner).not.toBe('');
     const stranger = await signIn('stranger@example.com');
@@ -62,7 +62,7 @@ describe('an installation for invited people', () => {
     expect((await signIn('eve@notfriends.example')).error).toMatchObject(closed);
   });
 
-  test('lets in whoever is invited, as long as the invitation stands', async () => {
+  test('accepts invited people as long as the invitation is open', async () => {
     const found = await app.request('POST', '/api/v1/organizations', { token: owner, body: { name: 'Acme' } });
     organizationId = found.body.data.id;
     const invite = (email: string) =>
@@ -80,7 +80,7 @@ describe('an installation for invited people', () => {
     expect((await signIn('dora@example.com')).error).toMatchObject(closed);
   });
 
-  test('lets nobody own more organizations than it allows, not even when asked many times at once', async () => {
+  test('lets nobody own more organizations than it allows, also with many concurrent requests', async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, () =>
         app.request('POST', '/api/v1/organizations', { token: owner, body: { name: 'Another' } }),
@@ -91,7 +91,7 @@ describe('an installation for invited people', () => {
     expect(refused?.body.error).toMatchObject({ code: 'LIMIT_REACHED', details: { limit: 2 } });
   });
 
-  test('lets nobody own more by having ownership handed over', async () => {
+  test('lets nobody own more by a transfer of ownership', async () => {
     const receiver = await signUp(app, 'receiver@example.com');
     const found = async (token: string): Promise<string> => {
       const answer = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Handed over' } });

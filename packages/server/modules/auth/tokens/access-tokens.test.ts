@@ -116,7 +116,7 @@ test('the other algorithm is refused in both directions', async () => {
   expect((await me(rs, shared)).status).toBe(401);
 });
 
-test('a token is good for its hour and not a second longer', async () => {
+test('a token is valid for its hour and not a second longer', async () => {
   const other = await startTestApp({ ACCESS_TOKEN_TTL: '3600' });
   try {
     const { id } = await signUp(other, 'hour@example.com');
@@ -140,7 +140,7 @@ test('after a rotation a new key signs and the old one verifies until its tokens
     const before = await openSession(other, id);
     await replaceSigningKey({ ...other.platform.config, LOG_LEVEL: 'silent' });
     const keys = new KeptKeyPairs(other.platform);
-    // A running process looks for an unknown key at most once a second.
+    // A running process looks up an unknown key at most once a second.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const after = (await signUp(other, 'later@example.com')).token;
     expect(decodeProtectedHeader(after).kid).not.toBe(decodeProtectedHeader(before.accessToken).kid);

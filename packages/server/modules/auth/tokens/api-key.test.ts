@@ -8,7 +8,7 @@ test('a key has its prefix, 160 random bits and a checksum, and no two are alike
   expect(keys.every(isWellFormedApiKey)).toBe(true);
 });
 
-test('any changed character is noticed without a look-up', () => {
+test('any changed character is detected without a look-up', () => {
   const key = createApiKey();
   for (let index = 6; index < key.length; index++) {
     const changed = `${key.slice(0, index)}${key[index] === 'a' ? 'b' : 'a'}${key.slice(index + 1)}`;

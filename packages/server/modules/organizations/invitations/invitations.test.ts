@@ -34,7 +34,7 @@ async function mailTo(email: string, count = 1) {
   await expect.poll(() => find().length).toBeGreaterThanOrEqual(count);
   return find().at(-1) as (typeof mails.received)[number];
 }
-/** As if it had been made that much earlier; moving the clock would end the sessions of the test as well. */
+/** Makes the invitation that much older. Moving the clock would also end the sessions of the test. */
 const age = (invitationId: string, days: number) =>
   asOwner(app.databaseUrl, async (client) => {
     await client.query("update invitations set expires_at = expires_at - $2 * interval '1 day' where id = $1", [
@@ -45,7 +45,7 @@ const age = (invitationId: string, days: number) =>
   });
 const tokenIn = (text: string) => /invitations\/accept\?token=([\w-]+)/.exec(text)?.[1] as string;
 
-describe('whoever may no longer invite', () => {
+describe('a person who may no longer invite', () => {
   const open = async () => {
     const { body } = await app.request('GET', invites, asTheOwner());
     return (body.data as { email: string }[]).map(({ email }) => email);
@@ -54,7 +54,7 @@ describe('whoever may no longer invite', () => {
     app.request('POST', invites, { token: person.token, organizationId: organization.id, body: { email, role } });
   const member = (person: TestPerson) => `/api/v1/organizations/current/members/${person.id}`;
 
-  test('has invited nobody: what a removed or lowered admin sent no longer lets anybody in', {
+  test('loses the invitations they sent: those of a removed or demoted admin let nobody in', {
     tags: 'long',
   }, async () => {
     for (const end of ['remove', 'lower', 'leave'] as const) {
@@ -71,7 +71,7 @@ describe('whoever may no longer invite', () => {
     }
   });
 
-  test('takes nothing along that somebody else sent again', async () => {
+  test('keeps alive the invitations that somebody else sent again', async () => {
     const admin = await addMember(app, organization.id, 'admin');
     const email = newEmail();
     const { body } = await inviteBy(admin, email, 'viewer');
@@ -115,7 +115,7 @@ describe('inviting', () => {
     expect([again.status, again.body.error.code]).toEqual([404, 'INVITATION_NOT_FOUND']);
   });
 
-  test('from an organization whose name looks like an encoded word says in its subject what is written, not what it decodes to', async () => {
+  test('shows the name of the organization in the subject as it is written, also when it looks like an encoded word', async () => {
     const { owner } = organization;
     const { body } = await app.request('POST', '/api/v1/organizations', {
       token: owner.token,
@@ -129,7 +129,7 @@ describe('inviting', () => {
     expect(subject).not.toContain('=?');
   });
 
-  test('accepting tells two events as the contract has them, and stands in the audit log', async () => {
+  test('accepting sends two events that match the contract, and is in the audit log', async () => {
     const email = newEmail();
     const { id } = (await invite(email)).body.data;
     const person = await signUp(app, email);
@@ -168,7 +168,7 @@ describe('inviting', () => {
     expect([owner.status, owner.body.error.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
 
-  test('an expired invitation gives way to a new one', async () => {
+  test('an expired invitation is replaced by a new one', async () => {
     const email = newEmail();
     const first = (await invite(email)).body.data;
     const token = tokenIn((await mailTo(email)).readable);
@@ -186,7 +186,7 @@ describe('inviting', () => {
 });
 
 describe('accepting', () => {
-  test('another address, or one nobody verified, is refused', async () => {
+  test('another or an unverified address is refused', async () => {
     const email = newEmail();
     await invite(email);
     const token = tokenIn((await mailTo(email)).readable);
@@ -199,7 +199,7 @@ describe('accepting', () => {
     expect((await accept(await signUp(app, email), 'made-up')).body.error.code).toBe('INVITATION_NOT_FOUND');
   });
 
-  test('two acceptances at once make one member', async () => {
+  test('two concurrent acceptances make one member', async () => {
     const email = newEmail();
     await invite(email);
     const token = tokenIn((await mailTo(email)).readable);
@@ -209,7 +209,7 @@ describe('accepting', () => {
     expect(answers.filter((answer) => answer.body.error?.code === 'INVITATION_NOT_FOUND')).toHaveLength(5);
   });
 
-  test('an invitation into a deleted organization leads nowhere', async () => {
+  test('an invitation to a deleted organization is not found', async () => {
     const gone = await foundOrganization(app, 'Gone');
     const call = { token: gone.owner.token, organizationId: gone.id };
     const email = newEmail();
@@ -221,7 +221,7 @@ describe('accepting', () => {
 });
 
 describe('resending and cancelling', () => {
-  test('a resent invitation has a new link and a new week; the old link is dead', async () => {
+  test('a resent invitation has a new link that is valid for a week, and the old link stops working', async () => {
     const email = newEmail();
     const { id, expiresAt } = (await invite(email)).body.data;
     const first = tokenIn((await mailTo(email)).readable);
@@ -235,7 +235,7 @@ describe('resending and cancelling', () => {
     expect((await accept(person, second)).status).toBe(200);
   });
 
-  test('a cancelled invitation is gone from the list and its link leads nowhere', async () => {
+  test('a cancelled invitation is not in the list, and its link stops working', async () => {
     const email = newEmail();
     const { id } = (await invite(email)).body.data;
     const token = tokenIn((await mailTo(email)).readable);
@@ -249,7 +249,7 @@ describe('resending and cancelling', () => {
     }
   });
 
-  test('pending invitations are listed newest first with who sent them, for admins only', async () => {
+  test('pending invitations are listed newest first with their sender, for admins only', async () => {
     const email = newEmail();
     const { id } = (await invite(email, 'viewer')).body.data;
     const listed = await app.request('GET', invites, asTheOwner());
@@ -266,7 +266,7 @@ describe('resending and cancelling', () => {
 });
 
 describe('mail', () => {
-  test('neither the token nor the words of a waiting mail stand in the database or the log', {
+  test('neither the token nor the text of a waiting mail is in the database or the log', {
     tags: 'long',
   }, async () => {
     mails.refuseWith(451);
@@ -290,7 +290,7 @@ describe('mail', () => {
       .toBe(0);
   });
 
-  test('a recipient the server will never know is given up, not tried for a week', async () => {
+  test('a mail to a recipient that the server rejects for good is given up at once, not retried for a week', async () => {
     mails.refuseWith(550);
     const email = newEmail();
     await invite(email);
@@ -300,7 +300,7 @@ describe('mail', () => {
   });
 });
 
-test('a mail server that is down when the invitation is made gets the mail when it is back', {
+test('a mail server that is down when the invitation is made gets the mail later', {
   tags: 'long',
 }, async () => {
   const probe = await startMailServer();
@@ -320,7 +320,7 @@ test('a mail server that is down when the invitation is made gets the mail when 
   }
 });
 
-test('without a mail server the link stands in the log, also in one of warnings alone', async () => {
+test('without a mail server the link is in the log, also at level warn', async () => {
   const alone = await startTestApp({ LOG_LEVEL: 'warn' });
   try {
     const { id, owner } = await foundOrganization(alone);

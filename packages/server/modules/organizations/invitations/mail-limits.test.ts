@@ -25,7 +25,7 @@ async function passHours(hours: number): Promise<void> {
   owner = await renew(app, owner);
 }
 
-test('an address gets one mail an hour, whether the invitation is new, made again or sent again', async () => {
+test('an address gets one mail an hour, whether the invitation is new, repeated or resent', async () => {
   const first = await invite('guest@example.com');
   expect(first.status).toBe(201);
   const resend = () => app.request('POST', `${path}/${first.body.data.id}/resend`, as());
@@ -37,7 +37,7 @@ test('an address gets one mail an hour, whether the invitation is new, made agai
   expect((await invite('guest@example.com')).status).toBe(201);
 });
 
-test('an organization sends fifty invitations a day, also when many are asked for at once', async () => {
+test('an organization sends fifty invitations a day, also with concurrent requests', async () => {
   const answers = await Promise.all(Array.from({ length: 56 }, (_, index) => invite(`guest-${index}@example.com`)));
   const count = (status: number) => answers.filter((answer) => answer.status === status).length;
   expect([count(201), count(429)]).toEqual([50, 6]);
@@ -45,7 +45,7 @@ test('an organization sends fifty invitations a day, also when many are asked fo
   expect((await invite('guest-99@example.com')).status).toBe(201);
 });
 
-test('a person sends a hundred invitations a day from all organizations together, those they have deleted too', async () => {
+test('a person sends a hundred invitations a day from all organizations together, deleted ones included', async () => {
   const founder = await signUp(app, 'founder@example.com');
   const found = async () => {
     const id = await foundOrganization(app, founder);
@@ -75,7 +75,7 @@ test('a person sends a hundred invitations a day from all organizations together
   expect(kept.rowCount).toBe(0);
 });
 
-/** When to go on, as a refusal says it, and the limit that was met. */
+/** The waiting time and the limit that a refusal names. */
 function told(answer: TestResponse): { seconds: number; policy: string | null } {
   expect([answer.status, answer.body.error.code], answer.text).toEqual([429, 'RATE_LIMITED']);
   const seconds = Number(answer.headers.get('retry-after'));
@@ -84,13 +84,13 @@ function told(answer: TestResponse): { seconds: number; policy: string | null } 
   return { seconds, policy };
 }
 
-/** The clock goes on while the calls are made. */
+/** The clock runs while the calls are made. */
 function expectAbout(seconds: number, expected: number): void {
   expect(seconds).toBeLessThanOrEqual(expected);
   expect(seconds).toBeGreaterThan(expected - 30);
 }
 
-test('a refusal says when the next mail can go, and names the limit that was met', async () => {
+test('a refusal says when the next mail can go, and names the limit', async () => {
   const invited = await invite('guest@example.com');
   const resend = () => app.request('POST', `${path}/${invited.body.data.id}/resend`, as());
   app.clock.advance(10 * minuteMs);
@@ -103,7 +103,7 @@ test('a refusal says when the next mail can go, and names the limit that was met
   expect((await resend()).status).toBe(200);
 });
 
-test('where the day is used up too, the answer names the later moment, and a mail goes then', async () => {
+test('when the limit of the day is reached too, the refusal names the later time, and a mail goes then', async () => {
   expect((await invite('guest-0@example.com')).status).toBe(201);
   await passHours(2);
   for (let index = 1; index < 50; index += 1) expect((await invite(`guest-${index}@example.com`)).status).toBe(201);

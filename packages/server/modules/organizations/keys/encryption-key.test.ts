@@ -37,7 +37,7 @@ test("a new organization is encrypted with a key of the service's own", async ()
   expect([refused.status, refused.body.error.code]).toEqual([409, 'INVALID_STATE']);
 });
 
-test('a passphrase becomes the key that PBKDF2 says, and stands nowhere in clear', async () => {
+test('a passphrase becomes the key that PBKDF2 gives, and is nowhere in clear text', async () => {
   organization = await foundOrganization(app);
   const service = await current();
   const answer = await put({ passphrase });
@@ -64,7 +64,7 @@ test('a passphrase becomes the key that PBKDF2 says, and stands nowhere in clear
     expect(dump + app.logged()).not.toContain(secret);
 });
 
-test('a withdrawn key makes its backups unreadable until the same one is supplied again', {
+test('the backups of a withdrawn key are unreadable until the same key is supplied again', {
   tags: 'long',
 }, async () => {
   organization = await foundOrganization(app);
@@ -84,7 +84,7 @@ test('a withdrawn key makes its backups unreadable until the same one is supplie
   expect(await current()).toEqual(before);
 });
 
-test('a key is recognised like a passphrase, and the one before it stays at hand', async () => {
+test('a key is recognised like a passphrase, and the previous one stays available', async () => {
   organization = await foundOrganization(app);
   const first = randomBytes(32);
   await put({ key: first.toString('base64') });
@@ -99,7 +99,7 @@ test('a key is recognised like a passphrase, and the one before it stays at hand
   expect(wrong.status).toBe(400);
 });
 
-test('a passphrase that was replaced stays at hand when what was derived from it is given as the key', async () => {
+test('a replaced passphrase stays available when the key derived from it is supplied', async () => {
   organization = await foundOrganization(app);
   await put({ passphrase });
   const derived = await current();
@@ -109,7 +109,7 @@ test('a passphrase that was replaced stays at hand when what was derived from it
   expect(derived.passphrase).toBe(passphrase.normalize('NFC'));
 });
 
-test('withdrawing forgets every key the customer gave, also replaced ones', async () => {
+test('withdrawing forgets every key the customer supplied, also replaced ones', async () => {
   organization = await foundOrganization(app);
   await put({ key: randomBytes(32).toString('base64') });
   const { keyId } = await current();
@@ -120,7 +120,7 @@ test('withdrawing forgets every key the customer gave, also replaced ones', asyn
   expect(all.map((key) => key.kind)).toEqual(['service', 'service']);
 });
 
-test('of many changes at once one key is current in the end, and every version is told once', async () => {
+test('after many concurrent changes one key is current, and every version sent one event', async () => {
   organization = await foundOrganization(app);
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
@@ -135,7 +135,7 @@ test('of many changes at once one key is current in the end, and every version i
   );
 });
 
-test('If-Match guards the key against a change nobody saw', async () => {
+test('If-Match protects the key from a change that the caller has not seen', async () => {
   organization = await foundOrganization(app);
   const etag = (await app.request('GET', path, asTheOwner())).headers.get('etag') as string;
   await put({ key: randomBytes(32).toString('base64') });
@@ -144,7 +144,7 @@ test('If-Match guards the key against a change nobody saw', async () => {
   expect(stale.status).toBe(412);
 });
 
-test('stored parameters that would stall or weaken the derivation are refused', async () => {
+test('stored parameters that would slow down or weaken the derivation are refused', async () => {
   organization = await foundOrganization(app);
   await put({ passphrase });
   for (const iterations of [10_000_001, 1000]) {
@@ -159,7 +159,7 @@ test('stored parameters that would stall or weaken the derivation are refused', 
   }
 });
 
-/** What the backups module will bring: wrapped keys that follow a rotation. */
+/** Stands in for the backups module: wrapped keys that follow a rotation. */
 function withRewrap(rewrap: LaterModules['rewraps'][number]): OrganizationsContext {
   const { platform } = app;
   const later = { rewraps: [rewrap], keysChanged: async () => {} } as unknown as LaterModules;
@@ -178,7 +178,7 @@ const caller = (): Caller => ({
   origin: { requestId: 'req_test', ip: null, userAgent: null },
 });
 
-test('a rotation hands over the old keys and the new one, in one transaction with the change', async () => {
+test('a rotation passes on the old keys and the new one, in one transaction with the change', async () => {
   organization = await foundOrganization(app);
   const before = await current();
   const context = withRewrap(async (_transaction, organizationId, source) => {
@@ -197,7 +197,7 @@ test('a rotation hands over the old keys and the new one, in one transaction wit
   expect((await current()).keyId).toBe(keyId);
 });
 
-test("a rotation under the customer's key keeps that key and says so when an earlier one was withdrawn", async () => {
+test("a rotation under the customer's key keeps that key, and is refused when an earlier one was withdrawn", async () => {
   organization = await foundOrganization(app);
   await put({ key: randomBytes(32).toString('base64') });
   const withdrawn = await current();

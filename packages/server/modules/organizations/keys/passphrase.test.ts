@@ -6,7 +6,7 @@ import { deriveKey, newDerivation } from './passphrase.ts';
 
 const derivation = { ...newDerivation(), iterations: 100_000 };
 
-/** Who asked, in the order in which their keys came. */
+/** The organizations in the order in which their keys were ready. */
 async function derive(organizationIds: readonly string[], beside: (ended: readonly string[]) => Promise<void>) {
   const ended: string[] = [];
   const derived = Promise.all(
@@ -20,16 +20,16 @@ async function derive(organizationIds: readonly string[], beside: (ended: readon
   return ended;
 }
 
-test('many derivations at once leave threads to what is opened meanwhile, such as connections to the database', async () => {
+test('many derivations leave threads for other work, such as opening connections to the database', async () => {
   const ids = Array.from({ length: 12 }, (_, index) => `org_${index}`);
   await derive(ids, async (ended) => {
-    // As short as the proof of a password, and on the same threads.
+    // As short as a password check, on the same threads.
     await promisify(pbkdf2)('', '', 1, 32, 'sha256');
     expect(ended.length).toBeLessThan(3);
   });
 });
 
-test('an organization with many derivations is not before another with one', async () => {
+test('an organization with many derivations does not delay another with one', async () => {
   const ended = await derive(['org_A', 'org_A', 'org_A', 'org_A', 'org_A', 'org_B'], async () => undefined);
   expect(ended.indexOf('org_B')).toBeLessThan(3);
 });

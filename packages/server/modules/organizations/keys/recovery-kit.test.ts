@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { asOwner, foundOrganization, signUp } from '../../../testing/people.ts';
 import { startTestApp } from '../../../testing/test-app.ts';
 
-test('a replayed kit holds no keys, says so, and is kept nowhere with them', async () => {
+test('a replayed kit contains no keys and says so, and is not stored with them', async () => {
   const app = await startTestApp();
   const owner = await signUp(app, 'owner@example.com');
   const as = { token: owner.token, organizationId: await foundOrganization(app, owner) };

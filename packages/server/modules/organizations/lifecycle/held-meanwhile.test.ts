@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
 
-/** A backup that is put under legal hold in the moment in which its organization is deleted. */
+/** A backup is put under legal hold at the moment when its organization is deleted. */
 let bench: BackupBench;
 let owner: pg.Client;
 beforeAll(async () => {
@@ -17,10 +17,10 @@ afterAll(async () => {
   await bench.close();
 });
 
-test('a hold is never granted behind the back of a deletion: it waits for it and is refused then', async () => {
+test('a hold that races with a deletion waits for it and is refused then', async () => {
   const backupId = await bench.backUp();
   const { organizationId } = bench.as;
-  // As the deletion does it: under the lock of the organization it has looked for holds and found none.
+  // Does what the deletion does: under the lock of the organization it looks for holds and finds none.
   await owner.query('begin');
   await owner.query('select 1 from organizations where id = $1 for no key update', [organizationId]);
   const asked = bench.app.request('POST', `/api/v1/backups/${backupId}/hold`, bench.as);

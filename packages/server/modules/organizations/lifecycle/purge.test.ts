@@ -11,7 +11,8 @@ const current = '/api/v1/organizations/current';
 let app: TestApp;
 beforeAll(async () => {
   app = await startTestApp();
-  // A table of a later module, with a reference that does not cascade: the purge has to find it and its place by itself.
+  // A table of a later module, with a reference that does not cascade: the purge has to find it and its order by
+  // itself.
   await asOwner(app.databaseUrl, (client) =>
     client.query(`
       create table a_parents (id text primary key, organization_id text not null references organizations (id));
@@ -43,7 +44,7 @@ async function lived(): Promise<TestOrganization> {
   return organization;
 }
 
-/** How many rows each table holds of an organization. */
+/** The number of rows of an organization in each table. */
 const rowsOf = (organizationId: string) =>
   asOwner(app.databaseUrl, async (client) => {
     const counts: Record<string, number> = {};
@@ -66,7 +67,7 @@ function context(hook: PurgeHook): OrganizationsContext {
 
 test('with force nothing of the organization is left, its keys included, and no other loses a row', async () => {
   const [gone, other] = [await lived(), await lived()];
-  // Mails that wait are sent meanwhile, purge or not.
+  // Waiting mails are sent meanwhile, with or without a purge.
   await expect.poll(async () => Object.keys(await rowsOf(other.id))).not.toContain('"outgoing_mails"');
   const before = await rowsOf(other.id);
   expect(Object.keys(await rowsOf(gone.id))).toEqual(
@@ -87,7 +88,7 @@ test('with force nothing of the organization is left, its keys included, and no 
   expect(app.logged()).toContain('an organization was purged and its keys destroyed');
 });
 
-test('at the deadline, and not before, a soft-deleted organization is purged; a recovered one is not', async () => {
+test('a soft-deleted organization is purged at the deadline and not before, and a recovered one is not', async () => {
   const [gone, recovered] = [await lived(), await lived()];
   await remove(gone, false);
   await remove(recovered, false);
@@ -114,7 +115,7 @@ test('at the deadline, and not before, a soft-deleted organization is purged; a 
   expect(hooked).toEqual([gone.id]);
 });
 
-test('one that cannot be purged keeps no other from it, and the task is told as failed', async () => {
+test('an organization that cannot be purged does not stop others, and the task is reported as failed', async () => {
   const organizations = [await lived(), await lived(), await lived()];
   for (const organization of organizations) await remove(organization, false);
   app.clock.advance(31 * 86_400_000);
@@ -132,9 +133,9 @@ test('one that cannot be purged keeps no other from it, and the task is told as 
   expect(await rowsOf(stuck!.id)).toEqual({});
 });
 
-test('an organization with rows without number goes in portions, each within the time that a statement may take', async () => {
+test('an organization with countless rows is removed in portions, each within the statement timeout', async () => {
   const [gone, other] = [await lived(), await lived()];
-  // Stands for the limit of time: PostgreSQL counts what one statement deletes.
+  // Stands in for the statement timeout: PostgreSQL counts what one statement deletes.
   await asOwner(app.databaseUrl, (client) =>
     client.query(`
       insert into z_children select '${gone.id}c' || n, '${gone.id}', '${gone.id}p' from generate_series(1, 25000) n;
@@ -151,7 +152,7 @@ test('an organization with rows without number goes in portions, each within the
   expect((await rowsOf(other.id))['"z_children"']).toBe(1);
 });
 
-test('a purge whose hook fails removes nothing and comes again', async () => {
+test('a purge whose hook fails removes nothing and is tried again', async () => {
   const organization = await lived();
   await remove(organization, false);
   app.clock.advance(31 * 86_400_000);

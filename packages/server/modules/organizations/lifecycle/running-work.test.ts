@@ -11,7 +11,7 @@ let s3: S3Sandbox;
 let staging: Firestore;
 let stagingId: string;
 let backupId: string;
-/** More than the ramp-up of writes lets through in the seconds that the tests look. */
+/** More than the ramp-up of writes allows in the seconds that the tests watch. */
 const documents = 6000;
 
 beforeAll(async () => {
@@ -53,10 +53,10 @@ async function deleteOrganization(): Promise<void> {
 
 const recoverOrganization = () => post(`/organizations/${bench.as.organizationId}/recover`, {}, 200);
 
-/** Long enough for whoever works to look whether the work is still wanted. */
+/** Long enough for a worker to check whether its work is still wanted. */
 const lookedAtMs = 2500;
 
-/** Of a deleted organization nothing more is written into the target. */
+/** Expects that nothing more is written into the target. */
 async function expectStill(): Promise<void> {
   await sleep(lookedAtMs);
   const before = await written();
@@ -74,8 +74,8 @@ async function statusOf(table: string, id: string, column = 'status'): Promise<s
 
 const isSlow = { delayRate: 1, delayMsMin: 1500, delayMsMax: 1500 };
 
-describe('in an organization that is deleted', () => {
-  test('a restore stops writing, and goes on from there once the organization is recovered', async () => {
+describe('in a deleted organization', () => {
+  test('a restore stops writing, and continues there after the organization is recovered', async () => {
     const target = { targetProjectId: stagingId, options: { safetyBackup: false } };
     const { id } = await post('/backups/restore', { backupId, ...target });
     await untilWriting();
@@ -88,7 +88,7 @@ describe('in an organization that is deleted', () => {
     expect(await written()).toBe(documents);
   });
 
-  test('a drill stops writing into its target, and is taken up again', { tags: 'long' }, async () => {
+  test('a drill stops writing into its target, and continues after the recovery', { tags: 'long' }, async () => {
     const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: stagingId });
     await untilWriting();
     await deleteOrganization();
@@ -99,7 +99,7 @@ describe('in an organization that is deleted', () => {
     expect(await written()).toBe(documents);
   });
 
-  test('a verification and a rescan end only after it was recovered', { tags: 'long' }, async () => {
+  test('a verification and a rescan end only after the recovery', { tags: 'long' }, async () => {
     s3.faults.set({ ...isSlow, operations: ['GetObject'] });
     const verification = () => statusOf('backups', backupId, `verification->>'status'`);
     await post(`/backups/${backupId}/verify`, {});
@@ -116,7 +116,7 @@ describe('in an organization that is deleted', () => {
     await expect.poll(() => statusOf('storage_tasks', id)).toBe('completed');
   });
 
-  test('nothing that stood still outlives its purge', { tags: 'long' }, async () => {
+  test('paused work does not outlive the purge', { tags: 'long' }, async () => {
     const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: stagingId });
     await untilWriting();
     await deleteOrganization();

@@ -43,7 +43,7 @@ test('lists members in the order they joined, page by page', async () => {
   expect(second.body.pagination).toEqual({ nextCursor: null, hasMore: false });
 });
 
-test('nobody grants or touches a role above their own', async () => {
+test('nobody grants a role above their own or changes a member with one', async () => {
   await staff();
   const grant = await setRole(admin, member, 'owner');
   expect([grant.status, grant.body.error]).toMatchObject([
@@ -60,7 +60,7 @@ test('nobody grants or touches a role above their own', async () => {
   expect(await rolesNow()).toMatchObject({ [member.id]: 'member', [viewer.id]: 'viewer' });
 });
 
-test('the role is checked before the member is looked for', async () => {
+test('the role is checked before the member is looked up', async () => {
   await staff();
   const unknown = { id: 'usr_NOBODY', email: '', token: '' };
   expect((await setRole(admin, unknown, 'owner')).body.error.code).toBe('PERMISSION_DENIED');
@@ -69,7 +69,7 @@ test('the role is checked before the member is looked for', async () => {
   expect((await remove(admin, unknown)).body.error.code).toBe('MEMBER_NOT_FOUND');
 });
 
-test('making another member owner hands ownership over in one step', async () => {
+test('making another member owner transfers ownership in one step', async () => {
   await staff();
   const answer = await setRole(organization.owner, viewer, 'owner');
   expect(answer.body.data).toMatchObject({ userId: viewer.id, role: 'owner' });
@@ -90,7 +90,7 @@ test('making another member owner hands ownership over in one step', async () =>
   expect(delayed.body.error.details).toEqual({ requiredRole: 'owner', currentRole: 'admin' });
 });
 
-test('the owner can neither be removed nor step down', async () => {
+test('the owner can neither be removed nor give up the role', async () => {
   await staff();
   for (const answer of [
     await remove(admin, organization.owner),
@@ -102,7 +102,7 @@ test('the owner can neither be removed nor step down', async () => {
   expect((await remove(viewer, organization.owner)).body.error.code).toBe('PERMISSION_DENIED');
 });
 
-test('everyone but the owner may leave, and a removed member is out on the very next call', async () => {
+test('everyone but the owner may leave, and a removed member is refused on the very next call', async () => {
   await staff();
   expect((await remove(viewer, viewer)).status).toBe(200);
   expect((await remove(admin, member)).status).toBe(200);
@@ -116,14 +116,14 @@ test('everyone but the owner may leave, and a removed member is out on the very 
   expect(audited.rows.map((row) => row.action)).toEqual(expect.arrayContaining(['member.left', 'member.removed']));
 });
 
-test('a changed role acts on the very next call', async () => {
+test('a changed role takes effect on the very next call', async () => {
   await staff();
   await setRole(organization.owner, admin, 'viewer');
   const answer = await app.request('GET', '/api/v1/organizations/current/invites', as(admin));
   expect(answer.body.error.details).toEqual({ requiredRole: 'admin', currentRole: 'viewer' });
 });
 
-test('lastActiveAt moves at most once a minute, and soon after the call', async () => {
+test('lastActiveAt changes at most once a minute, and soon after the call', async () => {
   await staff();
   const outsider = await signUp(app, 'nobody@example.com');
   await app.request('GET', members, { token: outsider.token, organizationId: organization.id });

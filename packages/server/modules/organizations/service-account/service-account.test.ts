@@ -20,7 +20,7 @@ async function make(body: object = { name: 'Nightly CI' }, headers: Record<strin
   return app.request('POST', path, { ...asTheOwner(), body, headers });
 }
 
-test('the key is shown once, works, and stands nowhere in the database', async () => {
+test('the key is shown once, works, and is nowhere in the database', async () => {
   const created = await make();
   expect(created.status).toBe(201);
   const { apiKey, permissions } = created.body.data;
@@ -36,7 +36,7 @@ test('the key is shown once, works, and stands nowhere in the database', async (
   expect(JSON.stringify([kept.rows, audited.rows]) + app.logged()).not.toContain(apiKey);
 });
 
-test('a replayed creation shows no key', async () => {
+test('a replayed creation does not show the key', async () => {
   const headers = { 'idempotency-key': 'once' };
   const first = await make({ name: 'x' }, headers);
   const again = await app.request('POST', path, { ...asTheOwner(), body: { name: 'x' }, headers });
@@ -44,7 +44,7 @@ test('a replayed creation shows no key', async () => {
   expect(again.body.data).toEqual({ ...first.body.data, apiKey: null });
 });
 
-test('an organization has at most one, also when two are created at once', async () => {
+test('an organization has at most one, also with concurrent creations', async () => {
   organization = await foundOrganization(app);
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => app.request('POST', path, { ...asTheOwner(), body: { name: 'x' } })),
@@ -53,7 +53,7 @@ test('an organization has at most one, also when two are created at once', async
   expect(answers.find((answer) => answer.status === 409)?.body.error.code).toBe('SERVICE_ACCOUNT_EXISTS');
 });
 
-test('after a rotation the old key works for the grace and not a moment longer', async () => {
+test('after a rotation the old key works for the grace period and not longer', async () => {
   const { apiKey: first } = (await make()).body.data;
   const rotated = await app.request('POST', `${path}/rotate`, { ...asTheOwner(), body: { graceSeconds: 60 } });
   const { apiKey: second, previousKeyValidUntil } = rotated.body.data;
@@ -66,13 +66,13 @@ test('after a rotation the old key works for the grace and not a moment longer',
   expect(await works(second)).toBe(401);
 });
 
-test('without a body the grace is a day', async () => {
+test('without a body the grace period is a day', async () => {
   await make();
   const { previousKeyValidUntil } = (await app.request('POST', `${path}/rotate`, asTheOwner())).body.data;
   expect((Date.parse(previousKeyValidUntil) - app.clock.now().getTime()) / 86_400_000).toBeCloseTo(1, 2);
 });
 
-test('a deleted account is out at once', async () => {
+test('a deleted account stops working at once', async () => {
   const { apiKey } = (await make()).body.data;
   const etag = (await app.request('GET', path, asTheOwner())).headers.get('etag') as string;
   const stale = await app.request('DELETE', path, { ...asTheOwner(), headers: { 'if-match': '"other"' } });

@@ -38,7 +38,7 @@ async function runSchedule() {
   return backupId as string;
 }
 
-test('before anything happened there is nothing but zeros, and a schedule is measured from its beginning', async () => {
+test('before anything happened all metrics are zero, and a schedule is measured from its creation', async () => {
   const before = await scrape(bench.app);
   expect(before.values(lastSuccess)).toEqual([]);
   expect(before.values('holdfast_backup_runs_total', { status: 'failed' })).toEqual([0]);
@@ -50,7 +50,7 @@ test('before anything happened there is nothing but zeros, and a schedule is mea
   expect(before.values('holdfast_schedule_info', { name: 'Every "night" \\ of {ours}' })).toEqual([1]);
 });
 
-test('a good backup and a failed one, by hand and by schedule, are told apart', async () => {
+test('a good backup and a failed one, manual and scheduled, are distinguished', async () => {
   const backupId = await runSchedule();
   await bench.backUp();
   bench.sandbox.control.addFault({ method: 'RunQuery', status: 'PERMISSION_DENIED', times: 100 });
@@ -68,7 +68,7 @@ test('a good backup and a failed one, by hand and by schedule, are told apart', 
   expect(after.values('holdfast_backup_runs_total', { status: 'failed' })).toEqual([2]);
   expect(after.values('holdfast_schedule_failures_in_a_row', ofSchedule())).toEqual([1]);
   expect(after.values('holdfast_source_reads_total')[0]).toBeGreaterThan(0);
-  // Retention merges what is old also while every run fails.
+  // Retention also merges old backups while every run fails.
   const merge = await bench.backUp();
   await asOwner(bench.app.databaseUrl, (client) =>
     client.query(
@@ -82,7 +82,7 @@ test('a good backup and a failed one, by hand and by schedule, are told apart', 
   await call('DELETE', `/backups/${merge}`);
 });
 
-test('every metric that a rule or the dashboard names exists, and every query can be read', async () => {
+test('every metric that a rule or the dashboard names exists, and every query can be parsed', async () => {
   const backupId = await bench.backUp();
   const { id } = await call('POST', `/backups/${backupId}/drill`);
   await expect
@@ -104,7 +104,7 @@ test('every metric that a rule or the dashboard names exists, and every query ca
   expect(unknown).toEqual([]);
 });
 
-test('a rhythm is measured from when it was asked for, and a change of anything else changes nothing', async () => {
+test('a rhythm is measured from when it was set, and a change of anything else changes nothing', async () => {
   const since = async () => {
     const told = await scrape(bench.app);
     const names = [
@@ -127,7 +127,7 @@ test('a rhythm is measured from when it was asked for, and a change of anything 
   expect(await since()).toEqual([oftener, oftener]);
 });
 
-test('what is deleted has no series any more, and what was counted stays counted', async () => {
+test('a deleted thing has no series, and its counts stay', async () => {
   const before = await scrape(bench.app);
   const [counted] = before.values('holdfast_backup_runs_total', { status: 'completed' });
   await call('PATCH', `/schedules/${schedule.id}`, { enabled: false });
@@ -141,7 +141,7 @@ test('what is deleted has no series any more, and what was counted stays counted
   expect(after.values('holdfast_backup_runs_total', { status: 'completed' })[0]).toBeGreaterThanOrEqual(counted!);
 });
 
-test('the promise of an interval is the longer of this one and the one before', async () => {
+test('the expected interval is the longer of the current and the previous one', async () => {
   const workdays = [{ cron: '0 9 * * 1-5', timezone: 'UTC' }];
   const intervals = new ExpectedIntervals();
   const hours = async (at: string) =>
@@ -169,7 +169,7 @@ const dashboardQueries = () =>
     targets.map(({ expr }) => expr),
   );
 
-/** Names of metrics in a query, by Prometheus's own grammar; a query it cannot read fails. */
+/** The metric names in a query, by Prometheus's own grammar; throws for a query that it cannot parse. */
 function metricsIn(query: string): string[] {
   const names: string[] = [];
   parser.parse(query).iterate({
@@ -186,7 +186,7 @@ function metricsIn(query: string): string[] {
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 
-test.skipIf(!hasPromtool)('each rule fires and falls silent (needs promtool)', () => {
+test.skipIf(!hasPromtool)('each rule fires and resolves (needs promtool)', () => {
   const folder = new URL('deploy/prometheus/', repository);
   const output = execFileSync('promtool', ['test', 'rules', 'holdfast.rules.test.yaml'], { cwd: folder });
   expect(output.toString()).toContain('SUCCESS');
@@ -195,10 +195,10 @@ test.skipIf(!hasPromtool)('each rule fires and falls silent (needs promtool)', (
     expect(tested.match(new RegExp(`alertname: ${alert}\\b`, 'g'))?.length, alert).toBeGreaterThan(2);
 });
 
-test.skipIf(!hasPromtool)('a scrape holds to what Prometheus expects (needs promtool)', async () => {
+test.skipIf(!hasPromtool)('a scrape keeps the conventions of Prometheus (needs promtool)', async () => {
   const { text } = await bench.app.request('GET', '/metrics');
   const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text });
-  // The names of Node's own figures are those of prom-client and known to offend.
+  // The names of Node's own metrics come from prom-client and are known to break the conventions.
   const complaints = `${stdout}${stderr}`.split('\n').filter((line) => line.startsWith('holdfast'));
   expect(complaints).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { isPrometheusInstalled, startPrometheus } from '../../../testing/prometh
 const token = 'token-of-the-metrics';
 
 test.skipIf(!isPrometheusInstalled)(
-  'in a real Prometheus an alert fires when backups of a schedule fail, and falls silent with the next good one (needs prometheus)',
+  'in a real Prometheus an alert fires when backups of a schedule fail, and resolves with the next good one (needs prometheus)',
   async () => {
     await using stack = new AsyncDisposableStack();
     const bench = await startBackupBench({ ...hasty, METRICS_TOKEN: token });
@@ -43,7 +43,7 @@ test.skipIf(!isPrometheusInstalled)(
     bench.sandbox.control.clearFaults();
     await runSchedule();
     await expect.poll(firing).not.toContain('HoldfastScheduleFailing');
-    // Failures are told of for an hour, also those after which all is well again.
+    // The alert stays for an hour, also after a failure that was followed by a good backup.
     expect(await firing()).toContain('HoldfastBackupFailed');
   },
 );

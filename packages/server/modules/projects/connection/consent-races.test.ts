@@ -34,7 +34,7 @@ async function connect(as: { token: string; organizationId: string }, name: stri
   return answer.body.data.id;
 }
 
-/** Signed in, and a member of the organization. */
+/** A person who has signed in and is a member of the organization. */
 async function colleague(email: string) {
   const token = await consenting.signIn(email);
   const { id } = (await request('GET', '/auth/me', { token })).body.data;
@@ -78,7 +78,7 @@ const consentsKept = async () => {
   return rows.flatMap((row) => [row.connection_user_id, row.reconnect_user_id]);
 };
 
-test('a consent that reads nothing does not take the place of one that works', async () => {
+test('a consent that cannot read does not replace one that works', async () => {
   const eve = await colleague(stranger);
   const sent = await request('POST', `/projects/${projectId}/reconnect`, eve.as);
   expect(sent.body.data.connection, sent.text).toMatchObject({ status: 'connected', email: owner });
@@ -87,7 +87,7 @@ test('a consent that reads nothing does not take the place of one that works', a
   expect(await connectionOf(projectId)).toMatchObject({ status: 'connected', email: owner, error: null });
 });
 
-test('who is removed while their consent is tried leaves none behind, and their colleagues keep theirs', async () => {
+test('a person who is removed while their consent is checked leaves none behind, and their colleagues keep theirs', async () => {
   const bob = await colleague(member);
   const his = await connect(bob.as, 'His');
   const database = holdDatabase();
@@ -103,7 +103,7 @@ test('who is removed while their consent is tried leaves none behind, and their 
   expect(await connectionOf(projectId)).toMatchObject({ status: 'connected', email: owner });
 });
 
-test('who is removed while a project is connected or reconnected with their consent does neither', async () => {
+test('a person who is removed while a project is connected or reconnected with their consent does neither', async () => {
   for (const [path, body] of [
     ['/projects', oauth('Late')],
     [`/projects/${projectId}/reconnect`, undefined],
@@ -120,7 +120,7 @@ test('who is removed while a project is connected or reconnected with their cons
   }
 });
 
-test('a project that goes while a consent is tried keeps the others of that person from nothing', async () => {
+test('a project that is removed while a consent is checked does not stop the other projects of that person', async () => {
   const second = await connect(ada, 'Second');
   consenting.google.control.revokeConsent(owner);
   for (const id of [projectId, second]) await request('POST', `/projects/${id}/reconnect`, ada);

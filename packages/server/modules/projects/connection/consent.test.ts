@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => consenting.close());
 
-test('a project lives from a consent, falls with it, and stands again with the next one', async () => {
+test('a project uses a consent, stops when it is lost, and works again with the next one', async () => {
   const { google } = consenting;
   const token = await consenting.signIn(email);
   const organization = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Ada & Co' } });
@@ -65,7 +65,7 @@ test('a project lives from a consent, falls with it, and stands again with the n
   await expect.poll(async () => (await project()).connection.status).toBe('connected');
   expect((await backUp()).status).toBe('completed');
 
-  // A key takes the place of the consent once it works, and of a key that works nothing that does not.
+  // A key replaces the consent once it works, and a key that does not work replaces nothing.
   const give = (key: object) =>
     app.request('POST', `/api/v1/projects/${projectId}/reconnect`, { ...as, body: { key } });
   const unknown = {

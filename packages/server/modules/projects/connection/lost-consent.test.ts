@@ -39,7 +39,7 @@ async function connection(organizationId: string, token: string) {
 
 const lost = { status: 'unauthorized', kept: [{ connection_user_id: null, reconnect_user_id: null }] };
 
-test('a consent ends with the membership of who gave it, and the project says whom to ask', async () => {
+test('a consent ends with the membership of its owner, and the project says whom to ask', async () => {
   await liveFromConsentOf(helper);
   const path = `/api/v1/organizations/current/members/${helper.id}`;
   expect((await app.request('DELETE', path, as)).status).toBe(200);
@@ -48,7 +48,7 @@ test('a consent ends with the membership of who gave it, and the project says wh
   expect(left.error.message).toContain('helper@example.com');
 });
 
-test('a move is decided under the locks of both organizations: who is demoted meanwhile does not move', async () => {
+test('a move is decided under the locks of both organizations: a person demoted meanwhile does not move it', async () => {
   const other = await signUp(app, 'other@example.com');
   const there = await foundOrganization(app, other);
   await join(app, there, shop.owner, 'admin');
@@ -67,7 +67,7 @@ test('a move is decided under the locks of both organizations: who is demoted me
   expect(moved.body.error?.code).toBe('PERMISSION_DENIED');
 });
 
-test('a consent does not travel with a moved project', async () => {
+test('a consent does not move with a project', async () => {
   await liveFromConsentOf(shop.owner);
   const there = await foundOrganization(app, shop.owner);
   expect((await move(there)).status).toBe(200);

@@ -24,7 +24,7 @@ test('the sample is whole when it is opened, loses its products later, and is no
   }
 });
 
-test('a service spread over several processes has no sample, nor has one that allows no emulators', () => {
+test('a service of several processes has no sample, nor has one that allows no emulators', () => {
   const offers = (environment: Record<string, string>) => offersSample(loadConfig(environment));
   expect(offers({ ALLOW_EMULATOR_SOURCES: 'true' })).toBe(true);
   expect(offers({ ALLOW_EMULATOR_SOURCES: 'true', HOLDFAST_ROLES: 'api,scheduler' })).toBe(false);

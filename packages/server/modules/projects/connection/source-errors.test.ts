@@ -23,7 +23,7 @@ const connect = (host: string) =>
   call('POST', '/projects', { name: 'Other', sourceProjectId: 'shop', connection: { type: 'emulator', host } });
 
 describe('a database that cannot be used', () => {
-  test('because it never answers is unavailable within ten seconds, whatever is asked of it', {
+  test('because it never answers is unavailable within ten seconds, with any request', {
     tags: 'long',
   }, async () => {
     const host = `127.0.0.1:${portOf(silent)}`;

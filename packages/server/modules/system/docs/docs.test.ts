@@ -49,14 +49,14 @@ describe('the page of the documentation', () => {
     for (const name of Object.keys(document.components.schemas)) expect(partOf(`schema-${name}`)).not.toBe('');
   });
 
-  test('has no link into nothing', () => {
+  test('has no broken links', () => {
     const targets = new Set([...page.matchAll(/\bid="([^"]+)"/g)].map((match) => match[1]));
     const links = [...page.matchAll(/href="#([^"]+)"/g)].map((match) => match[1]);
     expect(links.length).toBeGreaterThan(500);
     expect(links.filter((link) => !targets.has(link))).toEqual([]);
   });
 
-  test('loads from its own origin alone, and runs no script but its own file', async () => {
+  test('loads only from its own origin, and runs only its own script file', async () => {
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self'");
     expect(policy).not.toContain('unsafe');
@@ -69,7 +69,7 @@ describe('the page of the documentation', () => {
   });
 });
 
-test('an answer that the page shows as an example is one that the contract promises', () => {
+test('an answer that the page shows as an example matches the contract', () => {
   for (const operation of documentedOperations) {
     for (const success of [operation.success, ...(operation.alternatives ?? [])]) {
       if (!('schema' in success) || !success.schema || success.kind === 'stream') continue;
@@ -99,7 +99,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       .filter(([, , attributes]) => !attributes!.includes('hidden'))
       .map(([, id]) => id);
 
-  test('a search leaves what holds all its words, wherever they stand', { tags: 'long' }, async () => {
+  test('a search shows the entries that contain all its words, in any place', { tags: 'long' }, async () => {
     const found = visible(await open('/docs?q=legal%20hold'));
     expect(found).toContain('holdBackup');
     expect(found).not.toContain('listMembers');

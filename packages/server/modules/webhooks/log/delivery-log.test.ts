@@ -37,7 +37,7 @@ describe('the log', () => {
     expect(attempts[0].responseBody.length).toBeGreaterThan(10_000);
   });
 
-  test('nothing is sent again to a disabled webhook, and nothing is said to be', async () => {
+  test('nothing is sent again to a disabled webhook, and the answer says so', async () => {
     const path = freshPath();
     house.receiver.answer(path, (_request, response) => response.writeHead(410).end());
     const { id } = await house.create(path);
@@ -59,7 +59,7 @@ describe('the log', () => {
     await house.receiver.arrivals(path, 2);
   });
 
-  test('a retry keeps the id, goes on counting, and replaces the automatic one', async () => {
+  test('a retry keeps the id, continues counting, and replaces the automatic one', async () => {
     const path = freshPath();
     house.receiver.answer(path, (_request, response) => response.writeHead(500).end());
     const { id } = await house.create(path);
@@ -80,7 +80,7 @@ describe('the log', () => {
     expect(attempts.map((attempt: { statusCode: number }) => attempt.statusCode)).toEqual([500, 204]);
   });
 
-  test('a retry by hand counts on beyond the attempts that a delivery gets by itself, and says that none follows', async () => {
+  test('a manual retry counts on beyond the automatic attempts, and says that none follows', async () => {
     const path = freshPath();
     house.receiver.answer(path, (_request, response) => response.writeHead(500).end());
     const { id } = await house.create(path, { retryEnabled: false, events: ['backup.failed'] });
@@ -113,7 +113,7 @@ describe('the log', () => {
     expect(answer.body.data).toEqual({ recovered: 3, tryingAgain: 0, hasMore: false });
     const isSent = ({ status }: Delivery) => status === 'delivered';
     const recovered = await house.deliveries(id, (list) => list.filter(isSent).length === 3);
-    // The oldest is the sample of the test call: it never happened.
+    // The oldest is the sample of the test call, which is not a real event.
     expect(recovered.map(({ attempts, status }) => [attempts, status])).toEqual([
       ...Array(3).fill([2, 'delivered']),
       [1, 'failed'],
@@ -160,7 +160,7 @@ describe('the log', () => {
 });
 
 describe('the test call', () => {
-  test('sends a sample now, tells how it went, and leaves it in the log', async () => {
+  test('sends a sample now, returns how it went, and leaves it in the log', async () => {
     const path = freshPath();
     const { id } = await house.create(path, { enabled: false });
     const answer = await house.call('POST', `/webhooks/${id}/test`, { event: 'storage.error' });
@@ -190,7 +190,7 @@ describe('the test call', () => {
   });
 
   test.each(['backup.started', 'backup.failed', 'schedule.triggered', 'schedule.failed'])(
-    'says in its metadata what started the job, as %s does',
+    'names the trigger of the job in its metadata, as %s does',
     async (event) => {
       const path = freshPath();
       const { id } = await house.create(path);

@@ -3,7 +3,7 @@ import { asOwner } from '../../../testing/people.ts';
 import type { TestResponse } from '../../../testing/test-app.ts';
 import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
 
-/** A service that delivers nothing, so that what is due stays so. */
+/** A service that sends nothing, so that due deliveries stay due. */
 let house: WebhookHouse;
 beforeAll(async () => {
   house = await startWebhookHouse({ HOLDFAST_ROLES: 'api,scheduler' });
@@ -13,7 +13,7 @@ afterAll(() => house.close());
 const query = (text: string, values: unknown[]) =>
   asOwner(house.app.databaseUrl, (client) => client.query(text, values));
 
-/** A webhook and as much as somebody has whose receiver was away for long. */
+/** A webhook with as many failures as a long outage of its receiver causes. */
 async function createWithFailures(path: string, count: number): Promise<string> {
   const { id } = await house.create(path);
   await query(
@@ -30,7 +30,7 @@ const countFailed = async (webhookId: string): Promise<number> => {
   return (await query(text, [webhookId])).rows[0].count;
 };
 
-/** While somebody else holds one delivery of the webhook, behind so many others. */
+/** Runs the work while another transaction locks one delivery of the webhook, at this offset. */
 const whileHeld = (webhookId: string, offset: number, work: () => Promise<void>) =>
   asOwner(house.app.databaseUrl, async (client) => {
     await client.query('begin');
@@ -40,7 +40,7 @@ const whileHeld = (webhookId: string, offset: number, work: () => Promise<void>)
     await client.query('rollback');
   });
 
-test('a webhook with a long log is deleted at once, whoever holds some of it, and the log goes after it', async () => {
+test('a webhook with a long log is deleted at once, even when some of it is locked, and the log is removed afterwards', async () => {
   const id = await createWithFailures('/long', 5000);
   const other = await createWithFailures('/other', 3);
   await whileHeld(id, 4000, async () => {
@@ -51,7 +51,7 @@ test('a webhook with a long log is deleted at once, whoever holds some of it, an
   expect([await countFailed(id), await countFailed(other)]).toEqual([0, 3]);
 });
 
-test('what failed in large numbers is sent again in pieces, twenty thousand by one call, which says that there is more', {
+test('many failed deliveries are sent again in pieces, twenty thousand per call, which says that there are more', {
   tags: 'long',
 }, async () => {
   const id = await createWithFailures('/many', 20_001);

@@ -8,7 +8,7 @@ import type { ReceivedRequest } from '../../../testing/webhook-receiver.ts';
 import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
 import { documentationPath, writeDocumentation } from './documentation.ts';
 
-test('docs/webhooks.md is what the contract and the receivers say', () => {
+test('docs/webhooks.md matches the contract and the receivers', () => {
   const written = readFileSync(documentationPath, 'utf8');
   expect(written).toBe(writeDocumentation());
   for (const name of eventNames) expect(written).toContain(`### ${name}\n`);
@@ -49,13 +49,13 @@ describe('the documented receivers', () => {
   afterAll(() => house.close());
 
   test.for(languages)(
-    '%s: takes what we send, once, and nothing else',
+    '%s: accepts what we send, once, and nothing else',
     { tags: 'long' },
     async ([_language, program, args, runs], { skip }) => {
       if (!runs) skip('not installed here');
       const child = spawn(program, args, {
         env: { ...process.env, WEBHOOK_SECRET: secret, PORT: '0', NODE_OPTIONS: '' },
-        // `go run` starts the receiver as a process of its own, which ends with their group only.
+        // `go run` starts the receiver as a separate process, which only ends together with their group.
         detached: true,
       });
       const output: string[] = [];
@@ -77,7 +77,7 @@ describe('the documented receivers', () => {
         for (const bad of [tamper(standard), tamper(simple), stale, bare]) expect(await replay(port, bad)).toBe(401);
         const told = () => output.join('').trimEnd().split('\n').slice(1);
         await expect.poll(told).toEqual(Array(2).fill('backup.completed'));
-        // The simple format has no id to tell two deliveries apart; many at once are as many whole lines.
+        // The simple format has no id that distinguishes deliveries; concurrent ones must be whole lines.
         await Promise.all(Array.from({ length: crowd }, () => replay(port, simple)));
         await expect.poll(() => told().length).toBe(2 + crowd);
         expect(new Set(told())).toEqual(new Set(['backup.completed']));
@@ -119,7 +119,7 @@ async function listening(child: ChildProcess, output: string[]): Promise<number>
   return Number(/listening on (\d+)/.exec(output.join(''))?.[1]);
 }
 
-/** Sends a delivery on as it came. */
+/** Sends the received delivery again, unchanged. */
 function replay(
   port: number,
   { path, headers, body }: Pick<ReceivedRequest, 'path' | 'headers' | 'body'>,

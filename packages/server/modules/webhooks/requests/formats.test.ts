@@ -62,7 +62,7 @@ describe('the standard format', () => {
     expect(request.headers['webhook-id']).toBe(only(await house.deliveries(id)).id);
   });
 
-  test('any other secret keys their signature with its UTF-8 bytes', async () => {
+  test('a secret in any other form signs with its UTF-8 bytes as the key', async () => {
     const path = freshPath();
     const secret = 'pässword ✓ 1';
     await house.create(path, { events: ['backup.completed'], secret });
@@ -109,7 +109,7 @@ describe('the standard format', () => {
   });
 
   test.each(['standard', 'simple'] as const)(
-    'rotated several times within a day, each former secret signs in the %s format for a day of its own',
+    'after several rotations within a day, each former secret signs in the %s format for its own day',
     async (format) => {
       const path = freshPath();
       const { id } = await house.create(path, { format, secret: 'the first one', events: ['backup.completed'] });
@@ -138,7 +138,7 @@ describe('the standard format', () => {
     },
   );
 
-  test('so many former secrets that their headers would grow without end are refused, with the time to wait', async () => {
+  test('more former secrets than the headers can hold are refused, with the time to wait', async () => {
     const { id } = await house.create(freshPath(), { events: ['backup.completed'] });
     const rotate = () => house.call('POST', `/webhooks/${id}/rotate-secret`);
     for (let count = 0; count < 20; count += 1) expect((await rotate()).status).toBe(200);
@@ -210,7 +210,7 @@ describe('the simple format', () => {
   });
 });
 
-/** Does something when so much time has passed, and goes back. */
+/** Runs the work that many hours later, and sets the clock back. */
 async function afterHours(hours: number, work: () => Promise<void>): Promise<void> {
   const { app, owner } = house;
   const { token } = owner;
@@ -221,7 +221,7 @@ async function afterHours(hours: number, work: () => Promise<void>): Promise<voi
   owner.token = token;
 }
 
-/** In the header of one signature each, and in the list of Standard Webhooks where the format has one. */
+/** Whether a secret signed the request, in a single signature header or in the list of Standard Webhooks. */
 function isSignedBy(secret: string, { headers, body }: ReceivedRequest, format: 'standard' | 'simple'): boolean {
   const timestamp = headers['x-service-timestamp'];
   const message = format === 'simple' ? body : `${timestamp}.${body}`;

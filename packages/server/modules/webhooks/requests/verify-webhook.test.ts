@@ -20,7 +20,7 @@ async function delivered(count: number): Promise<ReceivedRequest> {
   return (await house.receiver.arrivals('/hook', count)).at(-1) as ReceivedRequest;
 }
 
-test('the function of the package gives the event of what the service sent, and of nothing else', async () => {
+test('the function of the package returns the event of what the service sent, and of nothing else', async () => {
   const { headers, body } = await delivered(1);
   const event = await verifyWebhook({ secret, headers, body });
   expect(event).toEqual(JSON.parse(body));
@@ -46,7 +46,7 @@ test('the function of the package gives the event of what the service sent, and 
   await expect(verifyWebhook({ secret: '', headers, body })).rejects.toThrow('is empty');
 });
 
-test('a receiver that has the secret from before a rotation, or the new one, takes what comes after it', async () => {
+test('a receiver with the secret from before a rotation, or with the new one, accepts later deliveries', async () => {
   const rotated = await house.call('POST', `/webhooks/${webhookId}/rotate-secret`);
   const { headers, body } = await delivered(2);
   for (const known of [secret, rotated.body.data.secret as string])

@@ -6,7 +6,7 @@ import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
 import { DeliveryQueue, type FinishedAttempt } from './delivery-queue-store.ts';
 import { Sender } from './sender.ts';
 
-/** A service that dispatches and delivers nothing, so that the queue is the test's alone. */
+/** A service that neither dispatches nor delivers, so that only the test uses the queue. */
 let house: WebhookHouse;
 beforeAll(async () => {
   house = await startWebhookHouse({ HOLDFAST_ROLES: 'api' });
@@ -46,7 +46,7 @@ const delivered = (id: string): FinishedAttempt => ({
   responseBody: '',
 });
 
-test('processes that claim at once never hold the same delivery, and each webhook gives only what it has room for', async () => {
+test('processes that claim at once never get the same delivery, and no webhook gives more than it has room for', async () => {
   const { clock } = house.app;
   const [one, two] = [await house.create('/one'), await house.create('/two')];
   await fill(one.id, 12);
@@ -86,7 +86,7 @@ test('organizations take turns in a claim, and none gets more than its share, ho
   await query('delete from webhook_deliveries');
 });
 
-test('a dead process loses its lease, and then has no say any more', async () => {
+test('a dead process loses its lease, and can no longer save an outcome', async () => {
   const { clock } = house.app;
   const { id } = await house.create('/leases');
   await fill(id, 1);
@@ -108,7 +108,7 @@ test('a dead process loses its lease, and then has no say any more', async () =>
   await query('delete from webhook_deliveries');
 });
 
-test('a delivery that waits for its turn keeps its lease, and is handed to others when its sender stops', {
+test('a delivery that waits for its turn keeps its lease, and is released when its sender stops', {
   tags: 'long',
 }, async () => {
   const { clock, platform } = house.app;
@@ -135,7 +135,7 @@ test('a delivery that waits for its turn keeps its lease, and is handed to other
   await query('delete from webhook_deliveries');
 });
 
-test('what happened before an organization was deleted is told once; retries wait for its recovery, its last event does not', async () => {
+test('events from before an organization was deleted are sent once, and retries wait for its recovery, except those of its last event', async () => {
   const { clock } = house.app;
   const { id } = await house.create('/deleted');
   await fill(id, 3);
@@ -153,7 +153,7 @@ test('what happened before an organization was deleted is told once; retries wai
   await query('delete from webhook_deliveries');
 });
 
-test('the log and its events are kept thirty days, and what still waits to be dispatched longer', async () => {
+test('the log and its events are kept thirty days, and undispatched events longer', async () => {
   const { clock, platform } = house.app;
   const { id } = await house.create('/old');
   await fill(id, 3);

@@ -71,7 +71,7 @@ describe('what matches', () => {
     expect(JSON.parse(request.body).data).toEqual({ mine: true });
   });
 
-  test('what happens while a webhook is disabled is not sent later', async () => {
+  test('events during the time a webhook is disabled are not sent later', async () => {
     const path = freshPath();
     const { id } = await house.create(path, { events: ['backup.completed'] });
     await house.call('PATCH', `/webhooks/${id}/toggle`, { enabled: false });
@@ -229,7 +229,7 @@ describe('attempts', () => {
   });
 });
 
-test('an organization that is removed for good still says so to its webhooks', async () => {
+test('an organization that is removed for good still sends that event to its webhooks', async () => {
   const path = freshPath();
   const elsewhere = await foundOrganization(house.app, house.owner);
   const as = { token: house.owner.token, organizationId: elsewhere };

@@ -4,7 +4,7 @@ import { asOwner, foundOrganization } from '../../../testing/people.ts';
 import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
 import { Dispatcher } from './dispatcher.ts';
 
-/** A service that dispatches nothing by itself, so that the rounds are the test's. */
+/** A service that dispatches nothing by itself, so that the test runs the rounds. */
 let house: WebhookHouse;
 let dispatcher: Dispatcher;
 let neighbour: string;
@@ -29,7 +29,7 @@ beforeEach(async () => {
 const query = (text: string, values: unknown[] = []) =>
   asOwner(house.app.databaseUrl, (client) => client.query(text, values));
 
-/** As many more webhooks like the first one, for as long as the work lasts. */
+/** Adds copies of the first webhook while the work runs. */
 async function withWebhooks(count: number, work: () => Promise<void>): Promise<void> {
   await query(
     `insert into webhooks select (w).* from (select jsonb_populate_record(null::webhooks,
@@ -41,7 +41,7 @@ async function withWebhooks(count: number, work: () => Promise<void>): Promise<v
   await query(`delete from webhooks where id like 'whk_more_%'`);
 }
 
-/** Events of an organization, written in one go. */
+/** Writes events of an organization with one statement. */
 async function happen(organizationId: string, count: number, payload = '{"data":{}}'): Promise<void> {
   await query(
     `insert into outbox_events (id, organization_id, type, payload, created_at)
@@ -55,7 +55,7 @@ async function waiting(organizationId: string): Promise<number> {
   return (await query(text, [organizationId])).rows[0].count;
 }
 
-test('many events for many webhooks become deliveries in small transactions, and each of them once', async () => {
+test('many events for many webhooks become deliveries in small transactions, each of them once', async () => {
   const [webhooks, events] = [200, 25];
   await withWebhooks(webhooks, async () => {
     await happen(house.organizationId, events);
@@ -67,7 +67,7 @@ test('many events for many webhooks become deliveries in small transactions, and
   });
 });
 
-test('an event with more webhooks than a page of them reaches them all', async () => {
+test('an event with more webhooks than fit on a page reaches all of them', async () => {
   await withWebhooks(1003, async () => {
     await happen(house.organizationId, 1);
     expect(await dispatcher.dispatchRound()).toBe(true);
@@ -76,7 +76,7 @@ test('an event with more webhooks than a page of them reaches them all', async (
   });
 });
 
-test('a long backlog of one organization does not stand before the event of another', async () => {
+test('a long backlog of one organization does not delay the event of another', async () => {
   await happen(house.organizationId, 3000);
   await happen(neighbour, 1);
   expect(await dispatcher.dispatchRound()).toBe(true);
@@ -86,7 +86,7 @@ test('a long backlog of one organization does not stand before the event of anot
   expect(await waiting(house.organizationId)).toBe(0);
 });
 
-test('an event that cannot be dispatched is set aside, told, and tried again later; those around it go on', async () => {
+test('an event that cannot be dispatched is set aside, logged and retried later, and those around it go on', async () => {
   await happen(house.organizationId, 2);
   await happen(house.organizationId, 1, 'null');
   await happen(house.organizationId, 2);

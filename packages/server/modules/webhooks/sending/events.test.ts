@@ -11,7 +11,7 @@ import { untilEnded } from '../../../testing/protected-project.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
 import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../../testing/webhook-receiver.ts';
 
-/** Events that are sent, and held against their schemas, in tests of the modules that send them. */
+/** Events whose sending and schemas are tested by other modules. */
 const elsewhere: ReadonlySet<EventName> = new Set([
   'backup.anomaly',
   'schedule.created',
@@ -48,7 +48,7 @@ afterAll(async () => {
   await Promise.all([receiver.close(), mails.close(), firestore.stop()]);
 });
 
-/** Everything an organization can live through, each step by a call of the public API. */
+/** Causes every event of an organization, each by a call of the public API. */
 async function tellTheStory(): Promise<void> {
   const owner = await signUp(app, 'owner@story.test');
   const founded = await app.request('POST', '/api/v1/organizations', { token: owner.token, body: { name: 'Story' } });
@@ -61,7 +61,7 @@ async function tellTheStory(): Promise<void> {
   for (const format of ['standard', 'simple']) {
     await call('POST', '/webhooks', { name: format, url: `${receiver.address}/${format}`, events: ['*'], format });
   }
-  // Nothing has been dispatched yet, so the webhooks hear of the founding of their organization too.
+  // Nothing has been dispatched yet, so the webhooks also get the event of their organization's creation.
   worker = await startApp(
     { ...app.platform.config, HOLDFAST_ROLES: ['worker', 'scheduler'] },
     { clock: app.clock, log: app.platform.log, ...reachesReceiver.overrides },
@@ -125,7 +125,7 @@ async function tellOfAccident(call: Call, storageDestinationId: string): Promise
   const isTold = () => bodiesAt('/standard').some((body) => body.type === 'pitr.anomaly');
   await vi.waitFor(() => expect(isTold()).toBe(true), { timeout: 60_000, interval: 200 });
   accident.toldAt = Date.now();
-  // What comes right after it is waited for, and told in the same mail.
+  // Waits for what comes right after it, which goes into the same mail.
   app.clock.advance(gatheredMs);
   await vi.waitFor(() => expect(mailOfAccident()).toBeDefined(), { timeout: 60_000, interval: 200 });
   accident.mailedAt = Date.now() + gatheredMs;
@@ -135,7 +135,7 @@ async function tellOfAccident(call: Call, storageDestinationId: string): Promise
   await database.terminate();
 }
 
-/** The folder of the destination gives way to a file: nothing can be read from it or written to it. */
+/** Replaces the folder of the destination by a file, so that nothing can be read or written there. */
 async function tellOfTrouble(
   call: Call,
   as: { token: string; organizationId: string },
@@ -160,13 +160,13 @@ async function ended(path: string, as: { token: string; organizationId: string }
 
 const bodiesAt = (path: string) => receiver.to(path).map((request) => JSON.parse(request.body));
 
-test('a restore from one project into another is told to those who listen to either', async () => {
+test('a restore from one project into another is sent to the webhooks of either', async () => {
   const across = () => bodiesAt('/shop').filter(({ data }) => data.targetProject.name === 'Copy');
   await expect.poll(() => across().map(({ type }) => type)).toContain('restore.completed');
 });
 
 describe('the standard format', () => {
-  test.each(standing)('%s is really sent, as its schema says', async (name) => {
+  test.each(standing)('%s is really sent and matches its schema', async (name) => {
     const found = () => bodiesAt('/standard').filter((body) => body.type === name);
     await expect.poll(() => found().length).toBeGreaterThan(0);
     for (const body of found()) {
@@ -179,7 +179,7 @@ describe('the standard format', () => {
 
 describe('the simple format', () => {
   test.each(allowedEvents('simple').filter((name) => !elsewhere.has(name)))(
-    '%s is really sent, as its schema says',
+    '%s is really sent and matches its schema',
     async (name) => {
       const found = () => bodiesAt('/simple').filter((body) => body.event === name);
       await expect.poll(() => found().length).toBeGreaterThan(0);
@@ -194,7 +194,7 @@ describe('the simple format', () => {
   });
 });
 
-test('a mass deletion is told by event and by mail within a minute, with the moment just before it', () => {
+test('a mass deletion is reported by event and by mail within a minute, with the moment just before it', () => {
   expect(accident.toldAt - accident.at).toBeLessThan(60_000);
   const [told] = bodiesAt('/standard').filter((body) => body.type === 'pitr.anomaly');
   const { anomaly } = told.data;
@@ -205,7 +205,7 @@ test('a mass deletion is told by event and by mail within a minute, with the mom
   expect(accident.mailedAt - accident.at).toBeLessThan(60_000);
 });
 
-test('switching capture on and off tells which moments can be reached then', async () => {
+test('switching capture on and off sends which moments can then be reached', async () => {
   const told = () =>
     bodiesAt('/standard')
       .filter(({ type, data }) => /^pitr.(en|dis)abled$/.test(type) && data.project.name === 'Accident')
@@ -223,7 +223,7 @@ test('switching capture on and off tells which moments can be reached then', asy
   ]);
 });
 
-test('progress is told at each tenth at most once per job', () => {
+test('progress is sent at each tenth at most once per job', () => {
   for (const [type, key] of [
     ['backup.progress', 'backup'],
     ['restore.progress', 'restore'],

@@ -17,7 +17,7 @@ afterAll(() => agent.destroy());
 const sendTo = (port: number, timeoutMs = 10_000) =>
   post(agent, { url: `https://localhost:${port}/`, headers: {}, body: '{}' }, timeoutMs);
 
-/** An endpoint that answers with a head, and then with the same bytes for ever, if any. */
+/** An endpoint that answers with `head`, and then repeats the bytes of `again` without end, if given. */
 async function startEndless(head: string, again = ''): Promise<{ port: number; closed: Promise<unknown> }> {
   const piece = Buffer.from(again.repeat(5000));
   let ended = (_: unknown) => {};
@@ -40,7 +40,7 @@ async function startEndless(head: string, again = ''): Promise<{ port: number; c
   return { port: (server.address() as AddressInfo).port, closed };
 }
 
-/** Connections that somebody does something with before anything is said. */
+/** Accepts connections and runs `then` before anything is sent. */
 async function startTcp(then: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     open.push({ close: () => socket.destroy() });
@@ -51,7 +51,7 @@ async function startTcp(then: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('of an answer in pieces of a byte only some are read, and its status counts', async () => {
+test('of an answer in pieces of one byte only some are read, and its status counts', async () => {
   const { port, closed } = await startEndless('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\na\r\n');
   const outcome = await sendTo(port);
   await closed;
@@ -59,7 +59,7 @@ test('of an answer in pieces of a byte only some are read, and its status counts
   expect(outcome.responseBody?.length).toBeLessThan(1100);
 });
 
-test('an endpoint that only announces its answer, again and again, is left', async () => {
+test('an endpoint that sends interim answers without end is given up', async () => {
   const { port, closed } = await startEndless('', 'HTTP/1.1 103 Early Hints\r\n\r\n');
   const outcome = await sendTo(port);
   await closed;
@@ -67,20 +67,20 @@ test('an endpoint that only announces its answer, again and again, is left', asy
   expect(outcome.error).toBe('The endpoint sent interim answers without end.');
 });
 
-test('a few interim answers are no harm', async () => {
+test('a few interim answers are accepted', async () => {
   const announced = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(3);
   const { port } = await startEndless(`${announced}HTTP/1.1 204 No Content\r\n\r\n`);
   expect(await sendTo(port)).toMatchObject({ success: true, statusCode: 204 });
 });
 
-test('the time covers dialling: an endpoint that takes the connection and is silent is left in time', async () => {
+test('the timeout covers dialling: an endpoint that accepts the connection and stays silent is given up in time', async () => {
   const port = await startTcp(() => undefined);
   const outcome = await sendTo(port, 300);
   expect(outcome).toMatchObject({ timedOut: true, error: 'No complete answer came within 300 ms.' });
   expect(outcome.durationMs).toBeLessThan(5000);
 });
 
-test('nothing is sent over a connection that was there too late', async () => {
+test('nothing is sent over a connection that was ready too late', async () => {
   const receiver = await startWebhookReceiver();
   let dialled: (_: unknown) => void = () => undefined;
   const ready = new Promise((resolve) => {
