@@ -187,7 +187,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     }
   }
   const tasks = new PeriodicTasks(
-    [hurryLostJobs(queue), ...modules.flatMap((module) => module.tasks ?? [])],
+    [retryLostJobs(queue), ...modules.flatMap((module) => module.tasks ?? [])],
     database,
     log,
     clock,
@@ -255,6 +255,6 @@ async function listen(
   return `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`;
 }
 
-function hurryLostJobs(queue: Queue): PeriodicTask {
-  return { name: 'hurry lost jobs', everyMs: 5 * secondMs, run: () => queue.hurryLost() };
+function retryLostJobs(queue: Queue): PeriodicTask {
+  return { name: 'hurry lost jobs', everyMs: 5 * secondMs, run: () => queue.retryLostSoon() };
 }

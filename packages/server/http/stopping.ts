@@ -6,7 +6,7 @@ import { secondMs } from '../platform/durations.ts';
 /** A replaced process keeps answering for this share of the grace period before it closes idle connections. */
 const lingeringShare = 1 / 4;
 const graceMsMin = secondMs;
-const lookAgainMs = 100;
+const recheckMs = 100;
 const aboutToAskMs = secondMs;
 const turnsMax = 1000;
 
@@ -41,7 +41,7 @@ export class Stopping {
     await sleep(Math.max(0, this.#lingersUntilMs - performance.now()));
     await silent.untilAllAreAccepted();
     const timer = setTimeout(() => http.server.closeAllConnections(), this.graceMs);
-    const looks = setInterval(() => silent.close(), lookAgainMs);
+    const looks = setInterval(() => silent.close(), recheckMs);
     await new Promise((resolve) => http.server.close(resolve));
     clearTimeout(timer);
     clearInterval(looks);

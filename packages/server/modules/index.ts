@@ -31,7 +31,7 @@ import {
   verificationKind,
   verifyUnread,
 } from './backups/index.ts';
-import { standStill } from './jobs/index.ts';
+import { pauseWork } from './jobs/index.ts';
 import type { Module } from './module.ts';
 import { createNotificationsModule } from './notifications/index.ts';
 import {
@@ -131,9 +131,9 @@ export function composeModules(platform: Platform): Composition {
     destinations: async (transaction, organizationId) =>
       (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),
     rewraps: [rewrapBackups(queue), rewrapJournals, rewrapLogs],
-    standStill: async (transaction, organizationId) => {
+    pauseWork: async (transaction, organizationId) => {
       const kinds = [backupKind, verificationKind, restoreKind, drillKind, taskKind].map((kind) => kind(queue));
-      await standStill(transaction, kinds, organizationId);
+      await pauseWork(transaction, kinds, organizationId);
       await markWaitingForRecovery(transaction, organizationId);
     },
     purgeHooks: [purgeObjectsHook(queue), purgeLogsHook(queue), sendFinalEvents(platform)],

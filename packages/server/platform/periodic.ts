@@ -16,7 +16,7 @@ export interface PeriodicTask {
 }
 
 /** Rarer tasks are checked this often, so that restarts do not delay them again and again. */
-const lookEveryMs = minuteMs;
+const checkEveryMs = minuteMs;
 /** Frequent tasks save a sign of success this often. */
 const noteEveryMs = 20 * secondMs;
 /** A task that has not succeeded for so many of its periods is late. */
@@ -43,7 +43,7 @@ export class PeriodicTasks {
   async start(): Promise<void> {
     await this.#database.system((transaction) => register(transaction, this.#tasks));
     for (const task of this.#tasks)
-      this.#timers.add(setInterval(() => this.#tick(task), Math.min(task.everyMs, lookEveryMs)));
+      this.#timers.add(setInterval(() => this.#tick(task), Math.min(task.everyMs, checkEveryMs)));
   }
 
   /** Runs a task at once and waits for it: tests use this instead of waiting for the time. */
@@ -76,7 +76,7 @@ export class PeriodicTasks {
   }
 
   async #runIfDue(task: PeriodicTask): Promise<void> {
-    if (task.everyMs <= lookEveryMs || (await this.#database.system((transaction) => isDue(transaction, task))))
+    if (task.everyMs <= checkEveryMs || (await this.#database.system((transaction) => isDue(transaction, task))))
       await this.#runAlone(task);
   }
 

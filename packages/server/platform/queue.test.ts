@@ -6,7 +6,7 @@ import { createTestDatabase } from '../testing/test-database.ts';
 import { connectDatabase, type Database } from './database/database.ts';
 import { prepareDatabase } from './database/migrate.ts';
 import { createLogger } from './log.ts';
-import { defineJob, PutOff, prepareQueue, Queue } from './queue.ts';
+import { defineJob, Postponed, prepareQueue, Queue } from './queue.ts';
 
 const log = createLogger('silent');
 
@@ -155,7 +155,7 @@ test('many endless jobs of one organization leave a place to the single job of a
   await queue.close(1000);
 });
 
-test('organizations whose work was put off let others go first with all their waiting jobs', async () => {
+test('organizations whose work was postponed let others go first with all their waiting jobs', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const begun: string[] = [];
@@ -165,10 +165,10 @@ test('organizations whose work was put off let others go first with all their wa
   });
   await queue.work(asideJob, 4, async ({ data }) => {
     begun.push(data.organizationId);
-    if (data.organizationId !== 'third') throw new PutOff('nothing answers');
+    if (data.organizationId !== 'third') throw new Postponed('nothing answers');
   });
   await until(() => begun.includes('third'));
-  // Two of each, and those that were claimed before the first one was put off.
+  // Two of each, and those that were claimed before the first one was postponed.
   expect(begun.indexOf('third')).toBeLessThanOrEqual(8);
   await queue.close(1000);
 });
@@ -280,7 +280,7 @@ test('a job of a dead worker waits only a few seconds, however often its workers
       `update pgboss.job set state = 'retry', start_after = now() + interval '300 seconds', output = $2 where id = $1`,
       [id, { value: { message } }],
     );
-    await queue.hurryLost();
+    await queue.retryLostSoon();
     const { rows } = await owner.query(
       'select extract(epoch from start_after - now())::float8 as seconds from pgboss.job where id = $1',
       [id],

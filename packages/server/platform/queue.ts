@@ -7,9 +7,9 @@ import { daySeconds, hourSeconds, minuteMs, secondMs } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
 import type { Keyring } from './secrets/keyring.ts';
-import { sharingLooks } from './shared-looks.ts';
-import { StandingBack } from './standing-back.ts';
+import { shareJobQueries } from './shared-job-queries.ts';
 import { inSpan } from './tracing.ts';
+import { YieldingOrganizations } from './yielding-organizations.ts';
 
 /** How the queue handles a kind of job. */
 export interface JobSettings {
@@ -64,7 +64,7 @@ export interface RunningJob<Data> {
 }
 
 /** Thrown by a job that gets no answer while others wait for its place. It continues later and has not failed. */
-export class PutOff extends Error {}
+export class Postponed extends Error {}
 
 export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
 
@@ -73,9 +73,9 @@ const heartbeatSeconds = 10;
 /** The longest wait before a dead worker's job runs again. */
 const lostDelaySeconds = 10;
 /** New jobs are announced. For jobs that become due later, one query for all kinds runs this often. */
-const lookEveryMs = 2 * secondMs;
+const pollEveryMs = 2 * secondMs;
 /** As a fallback each place asks for a job this often, with its own query. */
-const placeLooksEverySeconds = 60;
+const placePollSeconds = 60;
 const schema = 'pgboss';
 
 /** The role of the queue's own connections, with the usual limits, as connection options. */
@@ -139,12 +139,12 @@ export class Queue {
   readonly #boss: PgBoss;
   readonly #log: Logger;
   readonly #jobLog: JobLog;
-  readonly #standingBack = new StandingBack();
+  readonly #yielding = new YieldingOrganizations();
   readonly #worked = new Set<string>();
   readonly #stopping = new AbortController();
   #supervising = false;
-  #looks: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
+  #polling: Promise<void> | undefined;
   #leaving: Promise<void> | undefined;
 
   constructor(options: QueueOptions, supervise: boolean) {
@@ -170,7 +170,7 @@ export class Queue {
     };
     this.#boss = new PgBoss(settings);
     const own = this.#boss.getDb();
-    own.executeSql = sharingLooks(own.executeSql.bind(own));
+    own.executeSql = shareJobQueries(own.executeSql.bind(own));
     this.#log = options.log;
     this.#jobLog = new JobLog(options.log);
     this.#supervising = supervise;
@@ -203,7 +203,7 @@ export class Queue {
     });
   }
 
-  /** The data of the jobs of a kind that wait, are put off or run. */
+  /** The data of the jobs of a kind that wait, are postponed or run. */
   async open<Data extends object>(job: JobDefinition<Data>): Promise<Data[]> {
     const { rows } = await this.#boss
       .getDb()
@@ -213,7 +213,7 @@ export class Queue {
     return rows.map(({ data }) => job.schema.parse(data));
   }
 
-  /** Jobs that wait, are put off or run, counted now: the queue's own counts are as old as its last check. */
+  /** Jobs that wait, are postponed or run, counted now: the queue's own counts are as old as its last check. */
   async counts(): Promise<{ kind: string; state: string; count: number }[]> {
     const { rows } = await this.#boss.getDb().executeSql(
       `select name as kind, case when state = 'active' then 'active' when start_after > now() then 'delayed' else 'waiting' end
@@ -227,7 +227,7 @@ export class Queue {
    * Jobs of dead workers did not fail, so their delay need not grow with each try. They still wait a little, in case
    * the job itself kills its worker.
    */
-  async hurryLost(): Promise<void> {
+  async retryLostSoon(): Promise<void> {
     await this.#boss.getDb().executeSql(
       `update ${schema}.job set start_after = now() + make_interval(secs => $1)
         where state = 'retry' and start_after > now() + make_interval(secs => $1)
@@ -242,14 +242,14 @@ export class Queue {
     handler: JobHandler<Data>,
   ): Promise<void> {
     this.#worked.add(job.name);
-    this.#looks ??= setInterval(() => {
-      this.#looking ??= this.#lookForDue().finally(() => {
-        this.#looking = undefined;
+    this.#pollTimer ??= setInterval(() => {
+      this.#polling ??= this.#pollDueJobs().finally(() => {
+        this.#polling = undefined;
       });
-    }, lookEveryMs);
+    }, pollEveryMs);
     const options = {
       pollingIntervalSeconds: 2,
-      notifyPollingIntervalSeconds: placeLooksEverySeconds,
+      notifyPollingIntervalSeconds: placePollSeconds,
       heartbeatRefreshSeconds: 3,
       batchSize: 1,
       includeMetadata: true,
@@ -257,13 +257,13 @@ export class Queue {
     } as const;
     await this.#boss.work(job.name, options, async ([claimed]: JobWithMetadata<Data>[]) => {
       if (!claimed) return;
-      this.#lookAgain(job.name);
+      this.#wakePlaces(job.name);
       await this.#run(job, claimed, handler);
     });
   }
 
   /** Nobody announces a job that is retried or begins later, so its time is polled here. */
-  async #lookForDue(): Promise<void> {
+  async #pollDueJobs(): Promise<void> {
     try {
       const { rows } = await this.#boss.getDb().executeSql(
         `select name from unnest($1::text[]) as kind (name) where exists (select 1 from ${schema}.job
@@ -279,7 +279,7 @@ export class Queue {
   }
 
   /** Otherwise a place would wait for its polling interval after every job, so busy places are told to look at once. */
-  #lookAgain(name: string): void {
+  #wakePlaces(name: string): void {
     for (const place of this.#boss.getWipData())
       if (place.name === name && place.count > 0) this.#boss.notifyWorker(place.id);
   }
@@ -293,8 +293,8 @@ export class Queue {
     const attempt = retryCount + 1;
     const lastAttempt = retryCount >= job.retryLimit;
     const othersWait = () => this.#othersWait(job.name, groupId);
-    if (!lastAttempt && this.#standingBack.has(job.name, groupId) && (await othersWait()))
-      throw new PutOff('Work of this organization waited in vain a moment ago, and others wait.');
+    if (!lastAttempt && this.#yielding.has(job.name, groupId) && (await othersWait()))
+      throw new Postponed('Work of this organization waited in vain a moment ago, and others wait.');
     this.#jobLog.began({ id, name: job.name, attempt, data, before: output });
     try {
       const signal = AbortSignal.any([claimed.signal, this.#stopping.signal]);
@@ -303,7 +303,7 @@ export class Queue {
       await inSpan(`job ${job.name}`, attributes, () => handler(running), SpanKind.CONSUMER);
       this.#jobLog.ended(id);
     } catch (error) {
-      if (error instanceof PutOff) this.#standingBack.add(job.name, groupId);
+      if (error instanceof Postponed) this.#yielding.add(job.name, groupId);
       this.#jobLog.failed(id, lastAttempt);
       // Saved with the job for its next worker: nobody cancelled anything.
       throw this.#stopping.signal.aborted ? new Error('The process that ran it was stopped.', { cause: error }) : error;
@@ -315,7 +315,7 @@ export class Queue {
     const { rows } = await this.#boss.getDb().executeSql(
       `select 1 from ${schema}.job where name = $1 and state in ('created', 'retry') and start_after <= now()
           and group_id is distinct from $2 and coalesce(group_id, '') <> all($3) limit 1`,
-      [name, organizationId, this.#standingBack.of(name)],
+      [name, organizationId, this.#yielding.of(name)],
     );
     return rows.length > 0;
   }
@@ -328,7 +328,7 @@ export class Queue {
 
   async #leave(): Promise<void> {
     this.#jobLog.stopping();
-    clearInterval(this.#looks);
+    clearInterval(this.#pollTimer);
     // Stops taking work first: otherwise this process would claim a job that it just handed back, and waste an attempt.
     await Promise.all([...this.#worked].map((name) => this.#boss.offWork(name, { wait: false })));
     this.#stopping.abort(new Error('the service is shutting down'));
@@ -337,7 +337,7 @@ export class Queue {
   /** Running jobs get `graceMs` to end; the rest is handed back. */
   async close(graceMs: number): Promise<void> {
     await this.stopTaking();
-    await this.#looking;
+    await this.#polling;
     await this.#boss.stop({ graceful: true, timeout: Math.max(1000, graceMs) });
     this.#jobLog.stopped();
   }

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { hourMs, secondMs } from '../../platform/durations.ts';
 import type { JobDefinition, JobHandler } from '../../platform/queue.ts';
-import { sideWork } from '../jobs/index.ts';
+import { postponable } from '../jobs/index.ts';
 import { type Module, worker } from '../module.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { type OpenChainOptions, type OpenedChain, openChainOf } from './contents/open-chain.ts';
@@ -63,7 +63,7 @@ export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
 export { etaSeconds } from './present-backup.ts';
 export { admitBackups, backupKind } from './run/admission.ts';
-export { markWaitingForRecovery } from './run/backup-turn-store.ts';
+export { markWaitingForRecovery } from './run/backup-admission-store.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
 export { conditionOfBackup } from './storage/prove-copy.ts';
@@ -128,7 +128,7 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
   const atOnce = config.WORKER_CONCURRENCY;
   const unknown = new UnknownBackups(context);
   const aside = <Data extends object>(job: JobDefinition<Data>, places: number, handler: JobHandler<Data>) =>
-    worker(job, places, sideWork(log, handler));
+    worker(job, places, postponable(log, handler));
   return {
     handlers: backupHandlers(context),
     answer: (organizationId, backupId) => answerBackup(context, organizationId, backupId),

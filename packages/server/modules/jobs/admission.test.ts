@@ -132,15 +132,15 @@ test('any amount of paused work of a deleted organization takes no turn from oth
 
 test('concurrent calls to admit share one run', async () => {
   const { database } = app.platform;
-  let looks = 0;
+  let runs = 0;
   const counting: typeof database = {
     ...database,
     system: (work) => {
-      looks += 1;
+      runs += 1;
       return database.system(work);
     },
   };
   const platform = { ...app.platform, database: counting };
   await Promise.all(Array.from({ length: 100 }, () => admitTasks(platform)));
-  expect(looks).toBeLessThanOrEqual(2);
+  expect(runs).toBeLessThanOrEqual(2);
 });

@@ -1,14 +1,14 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import {
+  type AdmissionTable,
   type JobRecord,
-  lockTurns,
+  lockAdmission,
   markAdmitted,
-  nextInTurn,
+  nextToAdmit,
   openRecords,
   readmitOpen,
-  type TurnTable,
-} from './turn-store.ts';
+} from './admission-store.ts';
 
 /** One organization has at most this many admitted records of a kind, however many wait. */
 export const openPerOrganizationMax = 4;
@@ -17,7 +17,7 @@ const openMax = 256;
 /** A kind of work that has a record and waits for its turn. The record is the truth; the queue only wakes a worker. */
 export interface JobKind<Row extends JobRecord> {
   readonly name: string;
-  readonly turns: TurnTable;
+  readonly table: AdmissionTable;
   /**
    * Enqueues what the record needs next. Keys are exclusive, so nothing is queued twice. A key contains the admission,
    * so a worker that is still ending an earlier run does not block the next one.
@@ -34,33 +34,33 @@ type Work = Pick<Platform, 'clock' | 'database' | 'queue'>;
  * Extra calls are harmless.
  */
 export function admit<Row extends JobRecord>(work: Work, kind: JobKind<Row>): Promise<number> {
-  const looks = looksOf.get(work.database) ?? new Map<string, SharedLook>();
-  looksOf.set(work.database, looks);
-  const look = looks.get(kind.name) ?? new SharedLook();
-  looks.set(kind.name, look);
-  return look.ask(() => admitAll(work, kind));
+  const runs = runsOf.get(work.database) ?? new Map<string, SharedRun>();
+  runsOf.set(work.database, runs);
+  const run = runs.get(kind.name) ?? new SharedRun();
+  runs.set(kind.name, run);
+  return run.ask(() => admitAll(work, kind));
 }
 
-const looksOf = new WeakMap<Work['database'], Map<string, SharedLook>>();
+const runsOf = new WeakMap<Work['database'], Map<string, SharedRun>>();
 
 /**
  * Callers that arrive during a run share the next run, so a burst of calls holds one connection instead of one each.
  */
-class SharedLook {
+class SharedRun {
   #running: Promise<number> | undefined;
   #next: Promise<number> | undefined;
 
-  ask(look: () => Promise<number>): Promise<number> {
-    if (!this.#running) return this.#begin(look);
+  ask(run: () => Promise<number>): Promise<number> {
+    if (!this.#running) return this.#begin(run);
     this.#next ??= this.#running.then(nothing, nothing).then(() => {
       this.#next = undefined;
-      return this.#begin(look);
+      return this.#begin(run);
     });
     return this.#next;
   }
 
-  #begin(look: () => Promise<number>): Promise<number> {
-    this.#running = look().finally(() => {
+  #begin(run: () => Promise<number>): Promise<number> {
+    this.#running = run().finally(() => {
       this.#running = undefined;
     });
     return this.#running;
@@ -82,14 +82,14 @@ const admittedAtOnce = 16;
 
 async function admitSome<Row extends JobRecord>({ clock, database }: Work, kind: JobKind<Row>): Promise<number> {
   return database.system(async (transaction) => {
-    await lockTurns(transaction, kind.name);
+    await lockAdmission(transaction, kind.name);
     for (let admitted = 0; ; admitted++) {
       if (admitted === admittedAtOnce) return admitted;
       const limits = { perOrganizationMax: openPerOrganizationMax, openMax };
-      const next = await nextInTurn<Row>(transaction, kind.turns, limits);
+      const next = await nextToAdmit<Row>(transaction, kind.table, limits);
       if (!next) return admitted;
       const now = clock.now();
-      await markAdmitted(transaction, kind.turns, next.id, now);
+      await markAdmitted(transaction, kind.table, next.id, now);
       await kind.enqueue(transaction, { ...next, admittedAt: now }, -next.running);
     }
   });
@@ -101,7 +101,7 @@ async function admitSome<Row extends JobRecord>({ clock, database }: Work, kind:
  */
 export async function requeueLostWork<Row extends JobRecord>({ database }: Work, kind: JobKind<Row>): Promise<void> {
   await database.system(async (transaction) => {
-    for (const record of await openRecords<Row>(transaction, kind.turns)) await kind.enqueue(transaction, record, 0);
+    for (const record of await openRecords<Row>(transaction, kind.table)) await kind.enqueue(transaction, record, 0);
   });
 }
 
@@ -110,15 +110,15 @@ export async function requeueLostWork<Row extends JobRecord>({ database }: Work,
  * a new admission, and stop silently. The records stay open. Work of a deleted organization is neither admitted nor
  * enqueued, so it pauses until the organization is recovered, and then continues as after the death of a worker.
  */
-export async function standStill(
+export async function pauseWork(
   transaction: Transaction,
-  kinds: readonly Pick<JobKind<never>, 'name' | 'turns'>[],
+  kinds: readonly Pick<JobKind<never>, 'name' | 'table'>[],
   organizationId: string,
 ): Promise<void> {
-  for (const { name, turns } of kinds) {
+  for (const { name, table } of kinds) {
     // Keeps others from admitting records of this organization: until the commit they do not see that it is deleted.
-    await lockTurns(transaction, name);
-    await readmitOpen(transaction, turns, organizationId);
+    await lockAdmission(transaction, name);
+    await readmitOpen(transaction, table, organizationId);
   }
 }
 

@@ -4,12 +4,12 @@ export {
   type JobKind,
   jobKey,
   openPerOrganizationMax,
+  pauseWork,
   requeueLostWork,
-  standStill,
 } from './admission.ts';
+export { type AdmissionTable, type JobRecord, openRecords } from './admission-store.ts';
 export { followJob } from './follow-job.ts';
-export { sideWork } from './giving-way.ts';
 export { isTransient, Superseded } from './job-ending.ts';
+export { postponable } from './postpone.ts';
 export { type JobOutcome, type JobRun, runJob } from './run-job.ts';
-export { type JobRecord, openRecords, type TurnTable } from './turn-store.ts';
 export { type JobWatch, stallAfterMs } from './watch-job.ts';

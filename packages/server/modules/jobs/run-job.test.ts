@@ -3,8 +3,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../config.ts';
 import { createLogger } from '../../platform/log.ts';
 import { Problem } from '../../platform/problem.ts';
-import { PutOff } from '../../platform/queue.ts';
-import { type JobRun, runJob, Superseded, sideWork } from './index.ts';
+import { Postponed } from '../../platform/queue.ts';
+import { type JobRun, postponable, runJob, Superseded } from './index.ts';
 
 const platform = {
   config: loadConfig({ JOB_ATTEMPTS: '3', MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }),
@@ -71,14 +71,14 @@ const untilStopped = (signal: AbortSignal) =>
 test('a check that finds the record ended stops the work, and a check that fails changes nothing', {
   tags: 'long',
 }, async () => {
-  let looks = 0;
-  const look = async () => {
-    looks += 1;
-    if (looks === 1) throw new Error('the database is away');
+  let checks = 0;
+  const check = async () => {
+    checks += 1;
+    if (checks === 1) throw new Error('the database is away');
     return new Superseded('it has ended');
   };
-  expect(await attempt({ look, work: untilStopped })).toEqual({ ended: 'superseded', failed: [] });
-  expect(looks).toBe(2);
+  expect(await attempt({ check, work: untilStopped })).toEqual({ ended: 'superseded', failed: [] });
+  expect(checks).toBe(2);
 });
 
 test('work without a heartbeat is ended and its record fails, and work with heartbeats goes on', {
@@ -144,24 +144,24 @@ async function asking(run: { attempt?: number; bytesToSend?: number; perSecond?:
 }
 
 test('a request without an answer counts as waiting, and after many attempts as a failure that holds no place', async () => {
-  expect(await asking({})).toEqual({ ended: expect.any(PutOff), failures: 0 });
+  expect(await asking({})).toEqual({ ended: expect.any(Postponed), failures: 0 });
   expect(await asking({ attempt: 21 })).toEqual({ ended: expect.any(EngineError), failures: 1 });
 });
 
 test('a transfer at a decent rate does not count as silence, and a trickle does', async () => {
   expect(await asking({ perSecond: () => noteReceived(300_000) })).toEqual({ ended: 'done', failures: 0 });
-  expect(await asking({ perSecond: () => noteReceived(10) })).toEqual({ ended: expect.any(PutOff), failures: 0 });
+  expect(await asking({ perSecond: () => noteReceived(10) })).toEqual({ ended: expect.any(Postponed), failures: 0 });
   expect(await asking({ bytesToSend: 2_500_000 })).toEqual({ ended: 'done', failures: 0 });
-  expect(await asking({ bytesToSend: 250_000 })).toEqual({ ended: expect.any(PutOff), failures: 0 });
+  expect(await asking({ bytesToSend: 250_000 })).toEqual({ ended: expect.any(Postponed), failures: 0 });
   const answered = () => void trackRequest(0, async () => 'an answer');
   expect(await asking({ perSecond: answered })).toEqual({ ended: 'done', failures: 0 });
 });
 
-test('work without a record is put off too, but not in its last attempt', async () => {
+test('work without a record is postponed too, but not in its last attempt', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   const run = (lastAttempt: boolean) => {
     const job = { id: 'x', data: {}, attempt: 30, lastAttempt, signal: new AbortController().signal };
-    const work = sideWork(platform.log, ({ signal }) =>
+    const work = postponable(platform.log, ({ signal }) =>
       trackRequest(0, async () => {
         await vi.advanceTimersByTimeAsync(8000);
         signal.throwIfAborted();
@@ -169,6 +169,6 @@ test('work without a record is put off too, but not in its last attempt', async 
     );
     return work({ ...job, othersWait: async () => true });
   };
-  await expect(run(false)).rejects.toBeInstanceOf(PutOff);
+  await expect(run(false)).rejects.toBeInstanceOf(Postponed);
   await run(true);
 });

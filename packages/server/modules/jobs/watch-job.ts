@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/log.ts';
 import { Problem } from '../../platform/problem.ts';
 import { Superseded } from './job-ending.ts';
 
-const lookEveryMs = secondMs;
+const checkEveryMs = secondMs;
 /** Work without a heartbeat for this long is ended: what it waits for will not come. */
 export const stallAfterMs = 30 * minuteMs;
 
@@ -12,7 +12,7 @@ export interface WatchOptions {
   /** Ids of the record for the log. */
   record: Record<string, unknown>;
   /** Saves progress, and returns the reason when the work has to stop. */
-  look?: () => Promise<Error | undefined>;
+  check?: () => Promise<Error | undefined>;
   /** Ends the work when it had no heartbeat for this long. Absent for work that has its own deadline. */
   stallAfterMs?: number;
 }
@@ -25,16 +25,16 @@ export class JobWatch {
   readonly #options: WatchOptions;
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  #looking: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
   #lastBeatMs = performance.now();
 
   constructor(options: WatchOptions) {
     this.#options = options;
     this.#timer = setInterval(() => {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = undefined;
+      this.#checking ??= this.#check().finally(() => {
+        this.#checking = undefined;
       });
-    }, lookEveryMs);
+    }, checkEveryMs);
   }
 
   get signal(): AbortSignal {
@@ -52,17 +52,17 @@ export class JobWatch {
 
   async end(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#looking;
+    await this.#checking;
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     if (this.#stop.signal.aborted) return;
     if (performance.now() - this.#lastBeatMs > (this.#options.stallAfterMs ?? Number.POSITIVE_INFINITY)) {
       this.stop(stalled());
       return;
     }
     try {
-      const reason = await this.#options.look?.();
+      const reason = await this.#options.check?.();
       if (reason) this.stop(reason);
     } catch (error) {
       if (error instanceof Superseded) this.stop(error);

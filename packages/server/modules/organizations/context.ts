@@ -48,7 +48,7 @@ export interface LaterModules {
   /** A backup under legal hold, if there is one: it prevents the deletion of the organization. */
   heldBackup(transaction: Transaction, organizationId: string): Promise<string | undefined>;
   /** Pauses all running work of an organization; it continues when the organization is recovered. */
-  standStill(transaction: Transaction, organizationId: string): Promise<void>;
+  pauseWork(transaction: Transaction, organizationId: string): Promise<void>;
   /** Updates the copies of the keys beside the backups. Running work that uses a withdrawn key has to stop. */
   keysChanged(transaction: Transaction, organizationId: string, withdrawn?: readonly string[]): Promise<void>;
   /** Where the backups are, as addresses for the command line, without credentials. */

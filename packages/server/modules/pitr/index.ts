@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { hourMs, minuteMs, secondMs } from '../../platform/durations.ts';
 import type { JobDefinition, JobHandler } from '../../platform/queue.ts';
-import { sideWork } from '../jobs/index.ts';
+import { postponable } from '../jobs/index.ts';
 import { type Module, worker } from '../module.ts';
 import { CaptureLeases } from './capture/leases.ts';
 import type { PitrContext } from './context.ts';
@@ -34,7 +34,7 @@ export { storageContents } from './storage/storage-contents.ts';
 export function createPitrModule(context: PitrContext): Module {
   const leases = new CaptureLeases(context);
   const aside = <Data extends object>(job: JobDefinition<Data>, places: number, handler: JobHandler<Data>) =>
-    worker(job, places, sideWork(context.backups.platform.log, handler));
+    worker(job, places, postponable(context.backups.platform.log, handler));
   return {
     handlers: pitrHandlers(context, () => leases.checkNow()),
     workers: [

@@ -5,7 +5,7 @@ import { pagesOf } from '../../platform/database/pages.ts';
 import { rowsWhere } from '../../platform/database/statement.ts';
 import { secondMs } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
-import { admissionOf, type TurnTable } from '../jobs/index.ts';
+import { type AdmissionTable, admissionOf } from '../jobs/index.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import { projectStore } from '../projects/index.ts';
 import { projectRecords } from './project-records-store.ts';
@@ -178,7 +178,7 @@ export const restoreStore = {
 const isOpen = inArray(restores.status, ['pending', 'running']);
 
 /** One restore at a time per target project. */
-export const restoreTurns: TurnTable = {
+export const restoreAdmission: AdmissionTable = {
   table: 'restores',
   isWaiting: `w.status = 'pending' and w.admitted_at is null`,
   isOpen: `w.status in ('pending', 'running') and w.admitted_at is not null`,

@@ -1,4 +1,4 @@
-import { sideWork } from '../jobs/index.ts';
+import { postponable } from '../jobs/index.ts';
 import type { Module } from '../module.ts';
 import { worker } from '../module.ts';
 import { recheckStorage, recheckTask } from './checks/recheck-storage.ts';
@@ -43,7 +43,7 @@ export function createStorageModule(context: StorageContext): Module {
       worker(
         checkStorageJob,
         checksAtOnce,
-        sideWork(context.platform.log, (job) => recheckStorage(context, job)),
+        postponable(context.platform.log, (job) => recheckStorage(context, job)),
       ),
     ],
     tasks: [recheckTask(context), requeueTask(context.platform)],

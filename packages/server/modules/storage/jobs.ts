@@ -16,7 +16,7 @@ export const storageTaskJob = defineJob({
 });
 
 /**
- * A check of one destination. One that does not answer is put off a few times, to let others go first, before it is
+ * A check of one destination. One that does not answer is postponed a few times, to let others go first, before it is
  * reported.
  */
 export const checkStorageJob = defineJob({

@@ -5,7 +5,7 @@ import { connectionLimits, serviceName } from './database.ts';
 
 /** A process that has just ended may be visible for a moment. */
 const leavesMs = 5 * secondMs;
-const lookAgainMs = 200;
+const recheckMs = 200;
 
 /** Whether the service has ever created its tables in this database. Creates nothing. */
 export function wasPrepared(url: string): Promise<boolean> {
@@ -18,7 +18,7 @@ export function wasPrepared(url: string): Promise<boolean> {
 /** Whether processes of the service use this database. */
 export function isServed(url: string): Promise<boolean> {
   return asCommand(url, async (client) => {
-    for (const endsMs = performance.now() + leavesMs; ; await sleep(lookAgainMs)) {
+    for (const endsMs = performance.now() + leavesMs; ; await sleep(recheckMs)) {
       const { rowCount } = await client.query(
         'select 1 from pg_stat_activity where datname = current_database() and application_name in ($1, $2) limit 1',
         [serviceName, `${serviceName} queue`],

@@ -16,7 +16,7 @@ const reachTimeoutMs = 180_000;
 const looksForOne = 20;
 /** A Firestore of other hands says seldom by itself how far it has come. */
 const foreignLooksForOne = 200;
-const lookAgainMs = 60;
+const recheckMs = 60;
 /** Apart from what is written before and after it, by the clock of the database, which is this machine's. */
 const apartMs = 8;
 /** A segment of the log, on a machine that is busy. */
@@ -204,7 +204,7 @@ class History {
     for (let look = 0; look < looks; look++) {
       const view = await this.#view(at);
       if (view) return view;
-      await sleep(lookAgainMs);
+      await sleep(recheckMs);
     }
     return undefined;
   }

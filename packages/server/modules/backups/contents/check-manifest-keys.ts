@@ -8,7 +8,7 @@ import type { StoredFault } from '../tables.ts';
 
 /** After a rotation or a move, manifests are rewrapped within seconds. */
 const looksMax = 3;
-const lookAgainMs = 2 * secondMs;
+const recheckMs = 2 * secondMs;
 
 /**
  * Finds manifests whose own envelope no key opens. With the catalogue such a backup still reads, so nobody would
@@ -54,7 +54,7 @@ async function opensByItself(
     } catch (error) {
       if (!isEngineError(error, 'DECRYPTION_ERROR') && !isEngineError(error, 'INTEGRITY_ERROR')) throw error;
       if (look === looksMax) return false;
-      await sleep(lookAgainMs, undefined, { signal });
+      await sleep(recheckMs, undefined, { signal });
     }
   }
 }

@@ -7,7 +7,7 @@ import { admissionOf, admit, type JobKind, type JobRecord, jobKey } from '../../
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { verifyBackupJob } from '../jobs.ts';
-import { verificationTurns } from './verification-store.ts';
+import { verificationAdmission } from './verification-store.ts';
 
 /** Requests a verification, unless one is waiting or running. */
 export async function startVerification(context: BackupsContext, caller: Caller, backupId: string): Promise<void> {
@@ -70,7 +70,7 @@ export async function admitVerifications(platform: Pick<Platform, 'clock' | 'dat
 export function verificationKind(queue: Queue): JobKind<JobRecord> {
   return {
     name: 'verifications',
-    turns: verificationTurns,
+    table: verificationAdmission,
     enqueue: async (transaction, record, priority) => {
       const { organizationId, id: backupId } = record;
       const data = { organizationId, backupId, admission: admissionOf(record) };

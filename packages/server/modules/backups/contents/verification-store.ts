@@ -1,7 +1,7 @@
 import { unreadCodes } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { and, eq, sql } from '../../../platform/database/orm.ts';
-import type { TurnTable } from '../../jobs/index.ts';
+import type { AdmissionTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import { backups, type StoredVerification } from '../tables.ts';
 
@@ -26,7 +26,7 @@ export const isUnreadSql = `b.verification->>'status' = 'failed' and jsonb_array
 export const isDamagedSql = `(b.verification->>'status' is not distinct from 'failed' and not (${isUnreadSql}))`;
 
 /** A verification is part of the record of its backup. */
-export const verificationTurns: TurnTable = {
+export const verificationAdmission: AdmissionTable = {
   table: 'backups',
   isWaiting: `${isVerifying} and w.verification_admitted_at is null`,
   isOpen: `${isVerifying} and w.verification_admitted_at is not null`,

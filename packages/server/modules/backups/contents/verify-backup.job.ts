@@ -32,7 +32,7 @@ export async function runVerification(context: BackupsContext, job: RunningJob<B
     job,
     stallAfterMs,
     record: { backupId },
-    look: () => stopReason(context, job),
+    check: () => stopReason(context, job),
     work: async (signal, watch) => end(await verifyCopies(context, loaded, signal, watch)),
     countFailure: () =>
       platform.database.tenant(organizationId, (transaction) =>

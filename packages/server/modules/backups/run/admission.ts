@@ -11,7 +11,7 @@ import {
   planBackupJob,
   runRangeJob,
 } from '../jobs.ts';
-import { type BackupTurn, backupTurns, countOpenRanges } from './backup-turn-store.ts';
+import { type BackupJobRecord, backupAdmission, countOpenRanges } from './backup-admission-store.ts';
 import { rangeStore } from './range-store.ts';
 
 /** Lets waiting backups in, imports and merges among them. */
@@ -19,16 +19,16 @@ export async function admitBackups(platform: Pick<Platform, 'clock' | 'database'
   return admit(platform, backupKind(platform.queue));
 }
 
-export function backupKind(queue: Queue): JobKind<BackupTurn> {
+export function backupKind(queue: Queue): JobKind<BackupJobRecord> {
   return {
     name: 'backups',
-    turns: backupTurns,
+    table: backupAdmission,
     enqueue: (transaction, backup, priority) =>
       backup.isPlanned ? enqueueRest(queue, transaction, backup) : enqueueFirst(queue, transaction, backup, priority),
   };
 }
 
-async function enqueueFirst(queue: Queue, transaction: Transaction, backup: BackupTurn, priority: number) {
+async function enqueueFirst(queue: Queue, transaction: Transaction, backup: BackupJobRecord, priority: number) {
   const { organizationId, id: backupId } = backup;
   const data = { organizationId, backupId, admission: admissionOf(backup) };
   const ranges = await rangePriority(transaction, organizationId);
@@ -36,13 +36,13 @@ async function enqueueFirst(queue: Queue, transaction: Transaction, backup: Back
 }
 
 /** Where the work on a backup begins. */
-function firstJob({ type, imported }: BackupTurn): JobDefinition<BackupJobData> {
+function firstJob({ type, imported }: BackupJobRecord): JobDefinition<BackupJobData> {
   if (imported !== null) return importBackupJob;
   return type === 'synthetic' ? mergeBackupJob : planBackupJob;
 }
 
 /** What is left to do for a backup that is planned: ranges, or the finish once all of them are complete. */
-async function enqueueRest(queue: Queue, transaction: Transaction, { organizationId, id: backupId }: BackupTurn) {
+async function enqueueRest(queue: Queue, transaction: Transaction, { organizationId, id: backupId }: BackupJobRecord) {
   const ranges = await rangeStore.incomplete(transaction, organizationId, backupId);
   const priority = ranges.length > 0 ? await rangePriority(transaction, organizationId) : 0;
   await enqueueRanges(queue, transaction, { organizationId, id: backupId }, ranges, priority);

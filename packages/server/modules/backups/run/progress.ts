@@ -4,7 +4,7 @@ import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { progressEvents } from '../events/backup-events.ts';
 import { loadBackup } from '../load-backup.ts';
-import { organizationDeleted } from './backup-turn-store.ts';
+import { organizationDeleted } from './backup-admission-store.ts';
 import { rangeStore } from './range-store.ts';
 
 export interface Figures {

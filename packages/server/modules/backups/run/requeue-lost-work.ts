@@ -4,7 +4,7 @@ import { admitVerifications, verificationKind } from '../contents/start-verifica
 import type { BackupsContext } from '../context.ts';
 import { removeObjectsJob } from '../jobs.ts';
 import { admitBackups, backupKind } from './admission.ts';
-import { type BackupTurn, backupTurns, deletedBackups } from './backup-turn-store.ts';
+import { type BackupJobRecord, backupAdmission, deletedBackups } from './backup-admission-store.ts';
 import { failBackup } from './end-backup.ts';
 import { timeoutProblem } from './progress.ts';
 
@@ -22,7 +22,7 @@ export async function requeueLostBackups(context: BackupsContext): Promise<void>
 
 async function endLateBackups(context: BackupsContext): Promise<void> {
   const { database, clock, log } = context.platform;
-  const open = await database.system((transaction) => openRecords<BackupTurn>(transaction, backupTurns));
+  const open = await database.system((transaction) => openRecords<BackupJobRecord>(transaction, backupAdmission));
   // A backup that cannot be ended must not keep the others from ending or beginning.
   for (const backup of open)
     if (backup.deadlineAt && backup.deadlineAt <= clock.now())

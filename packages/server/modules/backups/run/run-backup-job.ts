@@ -24,7 +24,7 @@ export async function runBackupJob(
     job,
     work,
     record: { backupId },
-    look: (waitingFor) => reportProgress(context, row, { figures, waitingFor }),
+    check: (waitingFor) => reportProgress(context, row, { figures, waitingFor }),
     countFailure: () =>
       platform.database.tenant(organizationId, (transaction) =>
         backupStore.countFailure(transaction, organizationId, backupId),

@@ -44,7 +44,7 @@ async function runClaimed(context: BackupsContext, job: Job, { loaded, range }: 
     platform,
     job,
     record: { backupId: row.id, range: range.range },
-    look: async (waitingFor) => {
+    check: async (waitingFor) => {
       await meter.save({});
       return reportProgress(context, row, { waitingFor });
     },

@@ -40,7 +40,7 @@ async function hide(
   const deletedAt = context.clock.now();
   const recoveryDeadline = new Date(deletedAt.getTime() + recoveryMs);
   await changeOrganization(transaction, organization.id, deletedAt, { deletedAt, recoveryDeadline });
-  await context.later.standStill(transaction, organization.id);
+  await context.later.pauseWork(transaction, organization.id);
   await emit(context, transaction, caller, organization, 'organization.deleted', { deletionType: 'soft' });
   await audit(context, transaction, caller, organization.id, {
     action: 'organization.deleted',

@@ -17,7 +17,7 @@ const claimedAtOnce = 100;
 /** Captures handed over to other processes per tick; each resumes there within seconds. */
 const handedOverAtOnce = 10;
 const retrySecondsMax = 300;
-const lookAgainSeconds = 60;
+const recheckSeconds = 60;
 /** Failures in a row after which people are told. */
 const failuresTold = 3;
 
@@ -213,6 +213,6 @@ function end({ ending, stop, done }: Running, why: string): void {
 }
 
 function retryAfter(error: unknown, failures: number): number {
-  if (error instanceof NothingToCapture) return lookAgainSeconds;
+  if (error instanceof NothingToCapture) return recheckSeconds;
   return error instanceof Superseded ? 0 : Math.min(retrySecondsMax, 2 ** failures);
 }

@@ -12,7 +12,7 @@ import { openPast } from './open-past.ts';
  * nothing changes, a server reports only once a minute.
  */
 const waitMsMax = 90 * secondMs;
-const lookEveryMs = 250;
+const checkEveryMs = 250;
 const notThereYet = new EngineError(
   'SOURCE_UNAVAILABLE',
   'what was there when the backup was asked for is captured in a moment, a minute at most while nothing changes.',
@@ -104,7 +104,7 @@ async function endOfLog(
       if (Date.parse(log.coveredThrough) > row.createdAt.getTime() && !log.position?.isBetweenMarks)
         return { logId: log.logId, at: log.coveredThrough, place: log.storageDestinationId };
       noteWaiting(notThereYet);
-      await sleep(lookEveryMs, undefined, { signal });
+      await sleep(checkEveryMs, undefined, { signal });
     }
     return undefined;
   } finally {

@@ -18,7 +18,7 @@ import { type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Capture pauses while the last objects are copied. After this long it may begin again in any case. */
 const pauseMs = 5 * minuteMs;
-const lookEveryMs = 500;
+const checkEveryMs = 500;
 
 /**
  * Moves the logs of a destination. Each is copied while capture goes on; then capture pauses while the rest is copied
@@ -66,7 +66,7 @@ async function moveAlone(context: PitrContext, row: LogRow, move: Move): Promise
       database.tenant(organizationId, (transaction) =>
         isUnused(transaction, logRemovalLockName(logId, move.target.id)),
       );
-    while (!(await isQuiet())) await sleep(lookEveryMs, undefined, { signal: move.signal });
+    while (!(await isQuiet())) await sleep(checkEveryMs, undefined, { signal: move.signal });
     return await moveLog(context, row, move);
   } finally {
     await release();

@@ -2,7 +2,7 @@ import type { Platform } from '../../../platform/platform.ts';
 import type { Queue } from '../../../platform/queue.ts';
 import { admissionOf, admit, type JobKind, type JobRecord, jobKey } from '../../jobs/index.ts';
 import { runDrillJob } from '../jobs.ts';
-import { drillTurns } from './drill-store.ts';
+import { drillAdmission } from './drill-store.ts';
 
 /** Admits waiting drills: one at a time per named target. */
 export async function admitDrills(platform: Pick<Platform, 'clock' | 'database' | 'queue'>): Promise<number> {
@@ -12,7 +12,7 @@ export async function admitDrills(platform: Pick<Platform, 'clock' | 'database' 
 export function drillKind(queue: Queue): JobKind<JobRecord> {
   return {
     name: 'drills',
-    turns: drillTurns,
+    table: drillAdmission,
     enqueue: async (transaction, record, priority) => {
       const { organizationId, id: drillId } = record;
       const data = { organizationId, drillId, admission: admissionOf(record) };

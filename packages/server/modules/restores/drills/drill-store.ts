@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { and, desc, eq, inArray, lt, sql } from '../../../platform/database/orm.ts';
-import type { TurnTable } from '../../jobs/index.ts';
+import type { AdmissionTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import { projectRecords } from '../project-records-store.ts';
@@ -120,7 +120,7 @@ export const drillStore = {
 const isOpen = inArray(drills.status, ['pending', 'running']);
 
 /** One drill at a time per named target; drills in scratch databases need not wait. */
-export const drillTurns: TurnTable = {
+export const drillAdmission: AdmissionTable = {
   table: 'drills',
   isWaiting: `w.status = 'pending' and w.admitted_at is null`,
   isOpen: `(w.status = 'running' or w.status = 'pending' and w.admitted_at is not null)`,

@@ -75,7 +75,7 @@ export class RangeMeter extends WriteMeter<string | null> {
   }
 
   /** Called every second: saves a sign of life and the progress. Returns the reason when the work has to stop. */
-  async look(waitingFor: string | null | undefined): Promise<Error | undefined> {
+  async check(waitingFor: string | null | undefined): Promise<Error | undefined> {
     const { reached } = this.#range;
     try {
       await this.flush();

@@ -30,7 +30,7 @@ async function runClaimed(
       platform: context.platform,
       job,
       record: { restoreId: claimed.restore.id, range: claimed.range.range },
-      look: (waitingFor) => meter.look(waitingFor),
+      check: (waitingFor) => meter.check(waitingFor),
       work: (signal) => write(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)])),
       countFailure: () => meter.countFailure(),
       fail: (reason) => meter.fail(toJobError(reason)),

@@ -2,7 +2,7 @@ import type { Platform } from '../../../platform/platform.ts';
 import type { Queue } from '../../../platform/queue.ts';
 import { admissionOf, admit, type JobKind, type JobRecord, jobKey } from '../../jobs/index.ts';
 import { runRestoreJob } from '../jobs.ts';
-import { restoreTurns } from '../restore-store.ts';
+import { restoreAdmission } from '../restore-store.ts';
 
 /** Admits waiting restores: one at a time per target project. */
 export async function admitRestores(platform: Pick<Platform, 'clock' | 'database' | 'queue'>): Promise<number> {
@@ -12,7 +12,7 @@ export async function admitRestores(platform: Pick<Platform, 'clock' | 'database
 export function restoreKind(queue: Queue): JobKind<JobRecord> {
   return {
     name: 'restores',
-    turns: restoreTurns,
+    table: restoreAdmission,
     enqueue: async (transaction, record, priority) => {
       const { organizationId, id: restoreId } = record;
       const data = { organizationId, restoreId, admission: admissionOf(record) };

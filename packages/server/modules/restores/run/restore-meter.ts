@@ -113,10 +113,10 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
   }
 
   /** Called every second: saves the progress. Returns the reason when the work has to stop. */
-  async look(waitingFor: string | null | undefined): Promise<Error | undefined> {
+  async check(waitingFor: string | null | undefined): Promise<Error | undefined> {
     const { documentsRestored, documentsSkipped, documentsDeleted } = this.row;
     try {
-      await this.#range?.look(waitingFor);
+      await this.#range?.check(waitingFor);
       await this.flush();
       const { row } = this;
       const hasMoved =

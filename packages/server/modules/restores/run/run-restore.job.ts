@@ -44,7 +44,7 @@ async function runClaimed(
     platform: context.platform,
     job,
     record: { restoreId: meter.row.id },
-    look: (waitingFor) => meter.look(waitingFor),
+    check: (waitingFor) => meter.check(waitingFor),
     work: async (signal) => {
       if (refusal) throw refusal;
       await restore(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)]));

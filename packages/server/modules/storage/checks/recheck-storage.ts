@@ -14,7 +14,7 @@ const everyMs = minuteMs;
 const dueAfterMs = 10 * minuteMs;
 const checksPerRunMax = 100;
 const lookTimeoutMs = 30 * secondMs;
-/** For the last attempt, which is not put off for others: the destination was silent several times before. */
+/** For the last attempt, which is not postponed for others: the destination was silent several times before. */
 const lastLookTimeoutMs = 8 * secondMs;
 
 /** Whether all default destinations work. If one does not, backups will fail until somebody fixes it. */

@@ -4,7 +4,7 @@ import type { Platform } from '../../../platform/platform.ts';
 import type { Queue } from '../../../platform/queue.ts';
 import { admissionOf, admit, type JobKind, type JobRecord, jobKey, requeueLostWork } from '../../jobs/index.ts';
 import { storageTaskJob } from '../jobs.ts';
-import { taskTurns } from './task-store.ts';
+import { taskAdmission } from './task-store.ts';
 
 const requeueEveryMs = 5 * secondMs;
 
@@ -16,7 +16,7 @@ export async function admitTasks(platform: Pick<Platform, 'clock' | 'database' |
 export function taskKind(queue: Queue): JobKind<JobRecord> {
   return {
     name: 'storage tasks',
-    turns: taskTurns,
+    table: taskAdmission,
     enqueue: async (transaction, record, priority) => {
       const { organizationId, id: taskId } = record;
       const data = { organizationId, taskId, admission: admissionOf(record) };

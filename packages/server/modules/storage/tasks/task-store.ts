@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { and, desc, eq, inArray, lt, or, sql } from '../../../platform/database/orm.ts';
-import type { TurnTable } from '../../jobs/index.ts';
+import type { AdmissionTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import { storageStore } from '../storage-store.ts';
 import { storageTasks } from '../tables.ts';
@@ -109,7 +109,7 @@ export const taskStore = {
 };
 
 /** One task at a time per place; several destinations may be the same place. */
-export const taskTurns: TurnTable = {
+export const taskAdmission: AdmissionTable = {
   table: 'storage_tasks',
   isWaiting: `w.status = 'pending' and w.admitted_at is null`,
   isOpen: `(w.status = 'running' or w.status = 'pending' and w.admitted_at is not null)`,

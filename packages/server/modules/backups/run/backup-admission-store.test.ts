@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
 import { protectProject } from '../../../testing/protected-project.ts';
-import { deletedBackups } from './backup-turn-store.ts';
+import { deletedBackups } from './backup-admission-store.ts';
 
 let bench: BackupBench;
 beforeAll(async () => {

@@ -12,7 +12,7 @@ export interface JobRecord {
  * How the records of one kind are found in their table. Conditions are SQL on a row called `w`; the store of the table
  * defines them.
  */
-export interface TurnTable {
+export interface AdmissionTable {
   table: string;
   /** Wants to run and is not admitted yet. */
   isWaiting: string;
@@ -27,7 +27,7 @@ export interface TurnTable {
   isOfActiveOrganization: string;
 }
 
-export interface TurnLimits {
+export interface AdmissionLimits {
   perOrganizationMax: number;
   /** The limit for all organizations together. */
   openMax: number;
@@ -40,10 +40,10 @@ const openPerLookMax = 1000;
  * `running` is the number of admitted records of that organization. Paused records of deleted organizations do not
  * count.
  */
-export async function nextInTurn<Row extends JobRecord>(
+export async function nextToAdmit<Row extends JobRecord>(
   { client }: Transaction,
-  { table, isWaiting, isOpen, place, admittedAt, columns, isOfActiveOrganization }: TurnTable,
-  { perOrganizationMax, openMax }: TurnLimits,
+  { table, isWaiting, isOpen, place, admittedAt, columns, isOfActiveOrganization }: AdmissionTable,
+  { perOrganizationMax, openMax }: AdmissionLimits,
 ): Promise<(Row & { running: number }) | undefined> {
   const { rows } = await client.query<Row & { running: number }>(
     `with busy as (select w.organization_id, ${place ?? 'null'} as place from ${table} w
@@ -65,7 +65,7 @@ export async function nextInTurn<Row extends JobRecord>(
 /** Records that were admitted and have not ended, in every state. */
 export async function openRecords<Row extends JobRecord>(
   { client }: Transaction,
-  { table, isOpen, admittedAt, columns, isOfActiveOrganization }: TurnTable,
+  { table, isOpen, admittedAt, columns, isOfActiveOrganization }: AdmissionTable,
 ): Promise<Row[]> {
   const { rows } = await client.query<Row>(
     `select w.id, w.organization_id as "organizationId", w.${admittedAt} as "admittedAt" ${columns ? `, ${columns}` : ''}
@@ -77,7 +77,7 @@ export async function openRecords<Row extends JobRecord>(
 
 export async function markAdmitted(
   { client }: Transaction,
-  { table, admittedAt }: TurnTable,
+  { table, admittedAt }: AdmissionTable,
   id: string,
   now: Date,
 ): Promise<void> {
@@ -87,7 +87,7 @@ export async function markAdmitted(
 /** Gives every open record of an organization a new admission, so that the jobs of the old one do nothing more. */
 export async function readmitOpen(
   { client }: Transaction,
-  { table, isOpen, admittedAt }: TurnTable,
+  { table, isOpen, admittedAt }: AdmissionTable,
   organizationId: string,
 ): Promise<void> {
   await client.query(
@@ -98,6 +98,6 @@ export async function readmitOpen(
 }
 
 /** Only one process at a time admits records of a kind. */
-export async function lockTurns(transaction: Transaction, name: string): Promise<void> {
+export async function lockAdmission(transaction: Transaction, name: string): Promise<void> {
   await holdLock(transaction, 'admission', name);
 }

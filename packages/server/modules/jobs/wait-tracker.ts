@@ -12,7 +12,7 @@ const subjects: readonly [RegExp, string][] = [
 const bytesPerMsMin = 256;
 
 /** What running work waits for during retries, shown in its record, and how long it has had no answer. */
-export class Waits implements WaitListener {
+export class WaitTracker implements WaitListener {
   /** Undefined: it never waited, so there is nothing to report. */
   #sentence: string | null | undefined;
   #sinceMs: number | undefined;

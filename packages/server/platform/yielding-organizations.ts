@@ -1,19 +1,19 @@
 import { minuteMs } from './durations.ts';
 
-const standsBackForMs = minuteMs;
+const yieldForMs = minuteMs;
 
 /**
- * Organizations whose work of a kind was just put off, because what it calls does not answer. Their other waiting jobs
+ * Organizations whose work of a kind was just postponed, because what it calls does not answer. Their other waiting jobs
  * would probably wait in vain too, so others go first.
  */
-export class StandingBack {
+export class YieldingOrganizations {
   /** By kind, then by organization: until when. */
   readonly #until = new Map<string, Map<string, number>>();
 
   add(kind: string, organizationId: string | null): void {
     if (organizationId === null) return;
     const ofKind = this.#until.get(kind) ?? new Map<string, number>();
-    this.#until.set(kind, ofKind.set(organizationId, performance.now() + standsBackForMs));
+    this.#until.set(kind, ofKind.set(organizationId, performance.now() + yieldForMs));
   }
 
   has(kind: string, organizationId: string | null): boolean {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { sharingLooks } from './shared-looks.ts';
+import { shareJobQueries } from './shared-job-queries.ts';
 
-const look = 'WITH next AS (SELECT 1 FOR UPDATE SKIP LOCKED) UPDATE job';
+const query = 'WITH next AS (SELECT 1 FOR UPDATE SKIP LOCKED) UPDATE job';
 
 /** A database that answers when the test says so. */
 function slowDatabase() {
@@ -14,24 +14,24 @@ function slowDatabase() {
     await expect.poll(() => asked.length, { interval: 1 }).toBeGreaterThan(0);
     asked.shift()?.(rows);
   };
-  return { asked, answer, execute: sharingLooks(execute) };
+  return { asked, answer, execute: shareJobQueries(execute) };
 }
 
 test('places that ask at once need one query when there is nothing, and one more per job', async () => {
   const { asked, answer, execute } = slowDatabase();
-  const looks = Promise.all([1, 2, 3, 4].map(() => execute(look)));
+  const queries = Promise.all([1, 2, 3, 4].map(() => execute(query)));
   await answer(['a job']);
   await answer(['another job']);
   await answer([]);
-  expect((await looks).map(({ rows }) => rows)).toEqual([['a job'], ['another job'], [], []]);
+  expect((await queries).map(({ rows }) => rows)).toEqual([['a job'], ['another job'], [], []]);
   expect(asked).toHaveLength(0);
 });
 
 test('a query that was already running does not answer a later question, because a job may have come since', async () => {
   const { answer, asked, execute } = slowDatabase();
-  const first = execute(look);
+  const first = execute(query);
   await expect.poll(() => asked.length, { interval: 1 }).toBe(1);
-  const second = execute(look);
+  const second = execute(query);
   await answer([]);
   await answer(['a job']);
   expect((await first).rows).toEqual([]);
@@ -40,18 +40,18 @@ test('a query that was already running does not answer a later question, because
 
 test('a failure reaches everybody who shared the query, and the next one asks again', async () => {
   const { answer, execute } = slowDatabase();
-  const looks = Promise.allSettled([execute(look), execute(look)]);
+  const queries = Promise.allSettled([execute(query), execute(query)]);
   await answer(new Error('away'));
-  expect((await looks).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  const next = execute(look);
+  expect((await queries).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  const next = execute(query);
   await answer(['a job']);
   expect((await next).rows).toEqual(['a job']);
 });
 
 test('different queries, and other statements, do not wait for each other', async () => {
   const { asked, execute } = slowDatabase();
-  void execute(look, ['one kind']);
-  void execute(look, ['another kind']);
+  void execute(query, ['one kind']);
+  void execute(query, ['another kind']);
   void execute('select 1');
   void execute('select 1');
   await expect.poll(() => asked.length, { interval: 1 }).toBe(4);

@@ -1,10 +1,10 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import type { JobRecord, TurnTable } from '../../jobs/index.ts';
+import type { AdmissionTable, JobRecord } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import type { ImportRequest } from '../tables.ts';
 
 /** The columns that admission and the search for lost work need. */
-export interface BackupTurn extends JobRecord {
+export interface BackupJobRecord extends JobRecord {
   projectId: string;
   type: string;
   imported: ImportRequest | null;
@@ -17,7 +17,7 @@ export interface BackupTurn extends JobRecord {
 export const organizationDeleted = 'The organization was deleted; nothing runs before it is recovered.';
 
 /** One backup at a time per project. */
-export const backupTurns: TurnTable = {
+export const backupAdmission: AdmissionTable = {
   table: 'backups',
   isWaiting: `w.status = 'pending' and w.admitted_at is null and w.deleted_at is null`,
   isOpen: `w.status in ('pending', 'running') and w.admitted_at is not null and w.deleted_at is null`,
