@@ -17,7 +17,7 @@ import { Cursors } from './platform/cursor.ts';
 import { connectDatabase } from './platform/database/database.ts';
 import type { EmbeddedPostgres } from './platform/database/embedded-postgres.ts';
 import { prepareDatabase } from './platform/database/migrate.ts';
-import { requireOwnSessions } from './platform/database/own-sessions.ts';
+import { refuseSharedSessions } from './platform/database/shared-sessions.ts';
 import { secondMs } from './platform/durations.ts';
 import { createIds } from './platform/ids.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
@@ -229,7 +229,7 @@ export async function openDatabase(
 ): Promise<string> {
   const ownerUrl = ownDatabase ? (await ownDatabase).url : config.DATABASE_URL;
   if (ownerUrl === undefined) throw new Error('there is no database');
-  for (const url of [config.DATABASE_URL, config.DATABASE_APP_URL]) if (url) await requireOwnSessions(url);
+  for (const url of [config.DATABASE_URL, config.DATABASE_APP_URL]) if (url) await refuseSharedSessions(url);
   return prepareDatabase({
     ownerUrl,
     appUrl: config.DATABASE_APP_URL,

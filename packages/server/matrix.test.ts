@@ -16,7 +16,7 @@ import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AccessTokens } from './modules/auth/tokens/access-tokens.ts';
 import { createApiKey, hashApiKey } from './modules/auth/tokens/api-key.ts';
-import { KeptKeyPairs } from './modules/auth/tokens/signing-keys.ts';
+import { StoredKeyPairs } from './modules/auth/tokens/signing-keys.ts';
 import { asOwner, signUp } from './testing/people.ts';
 import { dialsOut, isFollowed, sampleBody, sampleQuery } from './testing/sample-input.ts';
 import { addMember, foundOrganization, type TestOrganization } from './testing/team.ts';
@@ -96,7 +96,7 @@ async function expiredToken(): Promise<string> {
   const { rows } = await asOwner(app.databaseUrl, (client) =>
     client.query('select id from sessions where user_id = $1', [home.owner.id]),
   );
-  const keyPairs = new KeptKeyPairs({ database, keyring, clock, ids });
+  const keyPairs = new StoredKeyPairs({ database, keyring, clock, ids });
   const earlier = { now: () => new Date(clock.now().getTime() - 3_600_000) };
   const { id: userId, email } = home.owner;
   const claims = { userId, sessionId: rows[0].id as string, email, name: '', organizations: [home.id] };

@@ -27,7 +27,7 @@ export interface Authenticator {
    * The same for a caller whose token was valid earlier: the token may have expired, but its session or key must still
    * be valid.
    */
-  identifyAgain(principal: Principal, token: string, organizationId: string): Promise<Identity>;
+  reidentify(principal: Principal, token: string, organizationId: string): Promise<Identity>;
 }
 
 export interface Admission {
@@ -67,7 +67,7 @@ export async function isStillAdmitted(
   const credential = readCredential(request);
   if (!credential || !organization || principal.kind === 'anonymous') return true;
   try {
-    const now = await authenticator.identifyAgain(principal, credential.token, organization.id);
+    const now = await authenticator.reidentify(principal, credential.token, organization.id);
     admitToOrganization(operation, now.principal, now.organization, organization.id, request);
     return true;
   } catch (error) {

@@ -2,7 +2,7 @@ import { type ErrorCode, errorDefinition } from '@holdfast/contract';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { troubleOf } from '../platform/database/trouble.ts';
 import { Problem, QuotaUsedUp } from '../platform/problem.ts';
-import { tellQuota } from './rate-limit.ts';
+import { setQuotaHeaders } from './rate-limit.ts';
 
 export interface ErrorBody {
   success: false;
@@ -24,7 +24,7 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
   reply.request.problemCode = problem.code;
   if (problem.code === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
-  if (problem instanceof QuotaUsedUp) tellQuota(reply, problem.quota, 0);
+  if (problem instanceof QuotaUsedUp) setQuotaHeaders(reply, problem.quota, 0);
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', String(problem.retryAfterSeconds));
   return reply
     .code(errorDefinition(problem.code).status)

@@ -257,7 +257,7 @@ test('a stream that nobody reads is ended', async () => {
 });
 
 test('a stream is cut off when its reader loses the key, the membership, the role or the session, and goes on when a token only expires', async () => {
-  const strict = await startTestApp({}, { streamLimits: { askAgainMs: 100 } });
+  const strict = await startTestApp({}, { streamLimits: { recheckMs: 100 } });
   const owner = await signUp(strict, 'owner@example.com');
   const id = await foundOrganization(strict, owner);
   const as = { token: owner.token, organizationId: id };

@@ -20,11 +20,11 @@ export async function limitRate(
   const { allowed, remaining, ...state } = tightest;
   const quota = { policy, windowSeconds: windowMs / secondMs, ...state };
   if (!allowed) throw new QuotaUsedUp(`Too many requests. Try again in ${state.resetSeconds} s.`, quota);
-  tellQuota(reply, quota, remaining);
+  setQuotaHeaders(reply, quota, remaining);
 }
 
 /** The last call wins: a used-up quota is tighter than one with something left. */
-export function tellQuota(
+export function setQuotaHeaders(
   reply: FastifyReply,
   { policy, limit, windowSeconds, resetSeconds }: UsedUpQuota,
   remaining: number,

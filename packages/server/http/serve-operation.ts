@@ -5,7 +5,6 @@ import { answering } from '../platform/database/database.ts';
 import { defined } from '../platform/defined.ts';
 import { callerId, type Principal } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
-import type { AnswersUnderWay } from './answers-under-way.ts';
 import { type Admission, admit, bearerOf, isStillAdmitted, requireOwnOrigin } from './authentication.ts';
 import type { AnyAnswer, AnyCall, AnyHandler } from './call.ts';
 import { checkIfMatch, type Resource, requireVersion, resourceOf, tagOf } from './etags.ts';
@@ -21,12 +20,13 @@ import { ownLimitOf } from './own-limits.ts';
 import { limitRate } from './rate-limit.ts';
 import { checkAnswer, renderBody, withoutSecrets } from './render.ts';
 import { type CheckedInput, checkRequest } from './request-check.ts';
-import { type OpenStreams, sendAwayWhenStopping } from './streams.ts';
+import { endWhenStopping, type OpenStreams } from './streams.ts';
+import type { UnreadAnswerLimit } from './unread-answer-limit.ts';
 
 export interface ServeOptions extends HttpOptions {
   idempotency: IdempotencyStore;
   streams: OpenStreams;
-  answers: AnswersUnderWay;
+  answers: UnreadAnswerLimit;
 }
 
 /** Error codes of refusals, as opposed to mistakes. */
@@ -84,7 +84,7 @@ export function serveOperation(
 }
 
 /** Passes a failure of `work` to `tell`, and rethrows it. */
-async function tellingOfFailure<T>(work: () => Promise<T>, tell: (error: unknown) => Promise<void>): Promise<T> {
+async function reportingFailure<T>(work: () => Promise<T>, tell: (error: unknown) => Promise<void>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -100,7 +100,7 @@ async function limitingRefusals<T>(
   options: ServeOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  return tellingOfFailure(work, async (error) => {
+  return reportingFailure(work, async (error) => {
     if (isRefusedCredential(error))
       await limitRate(options.limiter, [`refused:${request.ip}`], options.refusedRateLimitPerMinute, 'refused', reply);
   });
@@ -119,7 +119,7 @@ async function reportingDenials<T>(
   options: ServeOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  return tellingOfFailure(work, async (error) => {
+  return reportingFailure(work, async (error) => {
     if (error instanceof Problem && denials.has(error.code)) await reportDenial(operation, request, error, options);
   });
 }
@@ -372,7 +372,7 @@ async function send(
       async () =>
         principal === null || isStillAdmitted(operation, request, { principal, organization }, options.authenticator),
     );
-    if (contentType === 'text/event-stream') sendAwayWhenStopping(answer.stream, reply.raw, options.stopping);
+    if (contentType === 'text/event-stream') endWhenStopping(answer.stream, reply.raw, options.stopping);
     return reply.type(contentType).send(answer.stream);
   }
   if (operation.success.kind === 'redirect') return reply.send();

@@ -11,7 +11,6 @@ import { minuteMs } from '../platform/durations.ts';
 import type { Ids } from '../platform/ids.ts';
 import { lazyChild } from '../platform/log.ts';
 import { Problem } from '../platform/problem.ts';
-import { AnswersUnderWay } from './answers-under-way.ts';
 import type { AnyHandler, Handlers } from './call.ts';
 import { errorBody, problemOf, sendProblem } from './errors.ts';
 import { IdempotencyStore } from './idempotency.ts';
@@ -21,6 +20,7 @@ import type { HttpOptions } from './options.ts';
 import { serveOperation } from './serve-operation.ts';
 import { cutOffUnreadAnswers, OpenStreams } from './streams.ts';
 import { traceRequests } from './trace-requests.ts';
+import { UnreadAnswerLimit } from './unread-answer-limit.ts';
 
 const bodyBytesMax = 1024 * 1024;
 const headerBytesMax = 32 * 1024;
@@ -67,7 +67,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, problemOf(error, request)));
   const idempotency = new IdempotencyStore(options.database, options.clock);
   const streams = new OpenStreams(options.streamLimits);
-  const answers = new AnswersUnderWay();
+  const answers = new UnreadAnswerLimit();
   for (const operation of allOperations) {
     const handler = options.handlers[operation.id as keyof Handlers] as AnyHandler | undefined;
     if (handler) serveOperation(app, operation, handler, { ...options, idempotency, streams, answers });

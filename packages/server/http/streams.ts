@@ -15,18 +15,18 @@ export interface StreamLimits {
   /** A stream of which nothing was read for this long is ended. */
   readonly unreadMsMax: number;
   /** A person who lost the right to read a stream loses the stream within this time. */
-  readonly askAgainMs: number;
+  readonly recheckMs: number;
 }
 
 /** Followers of events are told to reconnect after this time. */
-const comeBackMs = secondMs;
+const reconnectMs = secondMs;
 
 export const usualStreamLimits: StreamLimits = {
   perOrganizationMax: 16,
   perPersonMax: 48,
   totalMax: 512,
   unreadMsMax: minuteMs,
-  askAgainMs: 10 * secondMs,
+  recheckMs: 10 * secondMs,
 };
 
 /** Answers that last long: counted, and ended when nobody reads them or their reader has lost the right to. */
@@ -58,7 +58,7 @@ export class OpenStreams {
     for (const owner of owners) this.#open.set(owner, (this.#open.get(owner) ?? 0) + 1);
     this.#total += 1;
     const stopWatching = endWhenUnread(response, this.#limits.unreadMsMax);
-    const stopAsking = endWhenRefused(response, this.#limits.askAgainMs, isStillAdmitted);
+    const stopAsking = endWhenRefused(response, this.#limits.recheckMs, isStillAdmitted);
     response.once('close', () => {
       stopWatching();
       stopAsking();
@@ -88,10 +88,10 @@ export class OpenStreams {
  * Followers can reconnect to another process at once, while a stopping process would wait for them until its grace
  * period ends.
  */
-export function sendAwayWhenStopping(stream: Readable, response: ServerResponse, stopping: AbortSignal): void {
+export function endWhenStopping(stream: Readable, response: ServerResponse, stopping: AbortSignal): void {
   const sendAway = () => {
     stream.unpipe(response);
-    response.end(`retry: ${comeBackMs}\n\n`);
+    response.end(`retry: ${reconnectMs}\n\n`);
   };
   response.once('pipe', () => {
     if (stopping.aborted) sendAway();

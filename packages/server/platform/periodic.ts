@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
+import { requireClocksAgree } from './clock-agreement.ts';
 import type { Database, Transaction } from './database/database.ts';
 import { minuteMs, secondMs } from './durations.ts';
 import type { Logger } from './log.ts';
-import { requireSameTime } from './same-time.ts';
 
 /** A task that runs periodically. Each run must be bounded, and safe to repeat and to abort. */
 export interface PeriodicTask {
@@ -83,7 +83,7 @@ export class PeriodicTasks {
   /** Other processes of the scheduler role skip their turn while one has the task's lock. */
   async #runAlone(task: PeriodicTask): Promise<boolean> {
     const work = async (signal: AbortSignal) => {
-      if (task.removesByAge) await requireSameTime(this.#clock, this.#database);
+      if (task.removesByAge) await requireClocksAgree(this.#clock, this.#database);
       await task.run(signal);
       await this.#noteSuccess(task);
     };

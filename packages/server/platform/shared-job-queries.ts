@@ -1,4 +1,4 @@
-import { Places } from './places.ts';
+import { NamedSemaphore } from './named-semaphore.ts';
 
 /**
  * At most this many queries at once: more would open a connection each, which costs the database more than the query.
@@ -23,7 +23,7 @@ const isJobQuery = (text: string) => text.includes('next AS (') && text.includes
  * later question, because a job may have been announced in between.
  */
 export function shareJobQueries<Answer extends { rows: unknown[] }>(execute: Execute<Answer>): Execute<Answer> {
-  const places = new Places(queriesAtOnceMax);
+  const places = new NamedSemaphore(queriesAtOnceMax);
   const waiting = new Map<string, Asker<Answer>[]>();
   const take = (key: string) => {
     const askers = waiting.get(key) ?? [];
@@ -56,7 +56,7 @@ export function shareJobQueries<Answer extends { rows: unknown[] }>(execute: Exe
       if (others) others.push({ resolve, reject });
       else {
         waiting.set(key, [{ resolve, reject }]);
-        // Places that were woken in the same turn ask in the same turn.
+        // NamedSemaphore that were woken in the same turn ask in the same turn.
         setImmediate(() => void ask(key, text, values));
       }
     });

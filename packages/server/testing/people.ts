@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AccessTokens } from '../modules/auth/tokens/access-tokens.ts';
-import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/tokens/signing-keys.ts';
+import { SharedSecretKeys, StoredKeyPairs } from '../modules/auth/tokens/signing-keys.ts';
 import { connected as asOwner } from './connected.ts';
 import type { TestApp } from './test-app.ts';
 
@@ -85,7 +85,7 @@ export async function renew(app: TestApp, person: TestPerson): Promise<TestPerso
 async function issueToken(app: TestApp, userId: string, sessionId: string, email: string): Promise<string> {
   const { ids, clock, config } = app.platform;
   const keys =
-    config.JWT_ALGORITHM === 'HS256' ? new SharedSecretKeys(config.JWT_SECRET ?? '') : new KeptKeyPairs(app.platform);
+    config.JWT_ALGORITHM === 'HS256' ? new SharedSecretKeys(config.JWT_SECRET ?? '') : new StoredKeyPairs(app.platform);
   const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
   return tokens.sign({ userId, sessionId, email, name: email, organizations: [] }, ids.next('ses'));
 }

@@ -1,6 +1,6 @@
 import { issueExchangeCode } from '../modules/auth/sign-in/one-time-code-store.ts';
 import { AccessTokens } from '../modules/auth/tokens/access-tokens.ts';
-import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/tokens/signing-keys.ts';
+import { SharedSecretKeys, StoredKeyPairs } from '../modules/auth/tokens/signing-keys.ts';
 import type { TestApp } from './test-app.ts';
 
 export interface TestTokens {
@@ -25,7 +25,7 @@ export async function openSession(
 /** An access token of the same session that is fresh after the clock moved. */
 export async function freshToken(app: TestApp, token: string): Promise<string> {
   const { config, clock, ids } = app.platform;
-  const keys = config.JWT_SECRET ? new SharedSecretKeys(config.JWT_SECRET) : new KeptKeyPairs(app.platform);
+  const keys = config.JWT_SECRET ? new SharedSecretKeys(config.JWT_SECRET) : new StoredKeyPairs(app.platform);
   const { sub, sid } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
   const claims = { userId: sub, sessionId: sid, email: 'x@example.com', name: 'x', organizations: [] };
   return new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL).sign(claims, ids.next('ses'));

@@ -52,7 +52,10 @@ export interface SessionNotes {
   note(sessionId: string): void;
 }
 
-/** Turns a bearer token into an identity. Session, membership, role and plan are read from the database on every call, never from the token. */
+/**
+ * Turns a bearer token into an identity. Session, membership, role and plan are read from the database on every call,
+ * never from the token.
+ */
 export class DatabaseAuthenticator implements Authenticator {
   readonly #database: Database;
   readonly #tokens: AccessTokens;
@@ -88,7 +91,7 @@ export class DatabaseAuthenticator implements Authenticator {
     return identity;
   }
 
-  async identifyAgain(principal: Principal, token: string, organizationId: string): Promise<Identity> {
+  async reidentify(principal: Principal, token: string, organizationId: string): Promise<Identity> {
     return principal.kind === 'person' ? this.#findPerson(principal, organizationId) : this.#identifyKey(token);
   }
 

@@ -5,7 +5,7 @@ import type { PeriodicTask } from '../../platform/periodic.ts';
 import { expiringTables, removeExpired } from './expiry-store.ts';
 import { graceMs } from './sessions/refresh-session.ts';
 import { forgetSuccessors } from './sessions/session-store.ts';
-import type { KeptKeyPairs } from './tokens/signing-keys.ts';
+import type { StoredKeyPairs } from './tokens/signing-keys.ts';
 
 const rowsPerStatement = 5000;
 /** Longer than the grace period, for calls that arrived in time and had to wait. */
@@ -16,7 +16,7 @@ export interface CleanupOptions {
   database: Database;
   clock: Clock;
   /** Undefined when tokens are signed with a shared secret. */
-  keyPairs: KeptKeyPairs | undefined;
+  keyPairs: StoredKeyPairs | undefined;
 }
 
 /** Drill reports are signed with these keys too, and must be verifiable for years. */

@@ -17,7 +17,7 @@ import { requireProvider } from './sign-in/require-provider.ts';
 import { SignIn } from './sign-in/sign-in.ts';
 import { SignInFlows } from './sign-in/sign-in-flows.ts';
 import { AccessTokens } from './tokens/access-tokens.ts';
-import { KeptKeyPairs, SharedSecretKeys, signReport } from './tokens/signing-keys.ts';
+import { SharedSecretKeys, StoredKeyPairs, signReport } from './tokens/signing-keys.ts';
 import { readProviderRefreshToken } from './user-store.ts';
 
 export { type ActivityNotes, activityMs } from './authenticator.ts';
@@ -56,7 +56,7 @@ export interface AuthModule {
 export function createAuthModule(platform: Platform, dependencies: AuthDependencies): AuthModule {
   const { config, clock, ids, log, database, keyring, cursors, baseUrl } = platform;
   const { audit, membershipsOf, activity } = dependencies;
-  const keyPairs = config.JWT_ALGORITHM === 'HS256' ? undefined : new KeptKeyPairs(platform);
+  const keyPairs = config.JWT_ALGORITHM === 'HS256' ? undefined : new StoredKeyPairs(platform);
   const keys = keyPairs ?? new SharedSecretKeys(config.JWT_SECRET ?? '');
   const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
   const refreshLifetimeSeconds = config.REFRESH_TOKEN_TTL;
@@ -137,7 +137,7 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
 export async function rotateSigningKey(platform: Platform): Promise<void> {
   if (platform.config.JWT_ALGORITHM === 'HS256')
     throw new Error('With JWT_ALGORITHM=HS256 there is no key pair to rotate; change JWT_SECRET instead.');
-  await new KeptKeyPairs(platform).rotate();
+  await new StoredKeyPairs(platform).rotate();
 }
 
 function createProvider({ config, clock, log }: Platform): IdentityProvider | undefined {

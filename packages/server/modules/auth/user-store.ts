@@ -30,7 +30,7 @@ export async function lockSignUps(transaction: Transaction): Promise<void> {
 }
 
 /** The person of an identity, created on first sign-in. The e-mail address never decides who somebody is. */
-export async function keepUser(
+export async function findOrCreateUser(
   { orm }: Transaction,
   identity: ProviderIdentity,
   now: Date,
@@ -58,7 +58,7 @@ export async function keepUser(
 }
 
 /** The one person of the local sign-in link, who has no identity at a provider. */
-export async function keepLocalOwner(transaction: Transaction, now: Date, ids: Ids): Promise<UserRow> {
+export async function findOrCreateLocalOwner(transaction: Transaction, now: Date, ids: Ids): Promise<UserRow> {
   const { orm } = transaction;
   await holdLock(transaction, 'local owner');
   const [kept] = await orm

@@ -38,11 +38,11 @@ async function tellTroubles(platform: Platform, signal: AbortSignal): Promise<vo
   const { database, clock, log } = platform;
   const now = clock.now();
   const due = { before: later(now, -gatherMs), pausedSince: later(now, -pauseMs), limit: organizationsPerRun };
-  const organizationIds = await database.system((transaction) => troubleStore.organizationsToTell(transaction, due));
+  const organizationIds = await database.system((transaction) => troubleStore.organizationsToMail(transaction, due));
   const failures: unknown[] = [];
   for (const organizationId of organizationIds) {
     if (signal.aborted) break;
-    await tellOrganization(platform, organizationId).catch((error: unknown) => {
+    await mailOrganization(platform, organizationId).catch((error: unknown) => {
       failures.push(error);
       log.warn({ err: error, organizationId }, 'an organization could not be told of its troubles; tried again later');
     });
@@ -52,7 +52,7 @@ async function tellTroubles(platform: Platform, signal: AbortSignal): Promise<vo
 }
 
 /** Puts the mail into the outbox in the transaction that marks its news as sent; the mail server is contacted later. */
-async function tellOrganization(platform: Platform, organizationId: string): Promise<void> {
+async function mailOrganization(platform: Platform, organizationId: string): Promise<void> {
   const { database, clock, ids, baseUrl } = platform;
   const mails = new MailOutbox(platform);
   await database.tenant(organizationId, async (transaction) => {
@@ -61,7 +61,7 @@ async function tellOrganization(platform: Platform, organizationId: string): Pro
     const isPause = lastToldAt !== null && later(lastToldAt, pauseMs) > now;
     if (isPause && !(await troubleStore.hasUrgent(transaction, organizationId))) return;
     const found = await troubleStore.lockUntold(transaction, organizationId, troublesPerMail);
-    const told = await troubleStore.wasBeginTold(
+    const told = await troubleStore.wasBeginMailed(
       transaction,
       found.map(({ id }) => id),
     );

@@ -54,7 +54,7 @@ export const troubleStore = {
    * organization with a mail after `pausedSince` waits unless something is urgent; so does a deleted one, until it is
    * recovered. Neither delays others.
    */
-  async organizationsToTell(
+  async organizationsToMail(
     { client }: Transaction,
     { before, pausedSince, limit }: { before: Date; pausedSince: Date; limit: number },
   ): Promise<string[]> {
@@ -110,7 +110,7 @@ export const troubleStore = {
   },
 
   /** Finds those whose beginning was mailed. The others need no mail when they are over. */
-  async wasBeginTold({ client }: Transaction, ids: readonly string[]): Promise<Set<string>> {
+  async wasBeginMailed({ client }: Transaction, ids: readonly string[]): Promise<Set<string>> {
     const { rows } = await client.query<{ id: string }>(
       'select id from troubles where id = any($1) and begin_told_at is not null',
       [[...ids]],

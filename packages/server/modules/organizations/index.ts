@@ -17,6 +17,7 @@ import { organizationHandlers, teamHandlers } from './routes.ts';
 import { setDefaultStorage } from './set-default-storage.ts';
 
 export type { PurgeHook, Rewrap } from './context.ts';
+export { type CountLimit, isLimitReached, requireBelowLimit } from './count-limit.ts';
 export { isInvited } from './invitations/invitation-store.ts';
 export { withdrawnKeys, withdrawnKeysSql } from './keys/key-store.ts';
 export { type OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
@@ -40,7 +41,6 @@ export {
   planOf,
 } from './organization-store.ts';
 export { type MailsOfPerson, personMailStore } from './person-mail-store.ts';
-export { isWithoutRoom, type Room, requireRoom } from './require-room.ts';
 
 const mailsAtOnce = 2;
 /** After they have expired. */

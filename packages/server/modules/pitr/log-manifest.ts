@@ -1,5 +1,5 @@
 import { isEngineError, logManifestKey, wholeDatabase, writeLogManifest } from '@holdfast/engine';
-import { byOrganization } from '../../platform/by-organization.ts';
+import { forEachByOrganization } from '../../platform/for-each-by-organization.ts';
 import { storeKeysBeside } from '../backups/index.ts';
 import type { PitrContext } from './context.ts';
 import { type OpenedLog, openLog } from './log-access.ts';
@@ -67,7 +67,7 @@ export async function writeManifestIfFree(
 export async function renewManifests(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, log } = context.backups.platform;
   const rows = await database.system((transaction) => pitrStore.withOldManifest(transaction, logsAtOnce));
-  await byOrganization(
+  await forEachByOrganization(
     rows,
     signal,
     async (row, ownSignal) => {

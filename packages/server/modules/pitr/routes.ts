@@ -1,6 +1,6 @@
 import { wholeDatabase } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
-import { AtOnce } from '../../platform/at-once.ts';
+import { ConcurrencyLimit } from '../../platform/concurrency-limit.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs, later } from '../../platform/durations.ts';
@@ -109,7 +109,7 @@ export function pitrHandlers(context: PitrContext, onSwitched: () => void): Hand
 /** Looking at a moment before restoring it. */
 function viewHandlers(context: PitrContext): Handlers {
   const { cursors, cpuTurns } = context.backups.platform;
-  const opened = new AtOnce('views of a past moment', viewsMax);
+  const opened = new ConcurrencyLimit('views of a past moment', viewsMax);
 
   const readPast = <Result>(
     organizationId: string,

@@ -1,12 +1,12 @@
 import { EngineError } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { toJobError } from '../job-error.ts';
-import { lockOrganization, requireRoom } from '../organizations/index.ts';
+import { lockOrganization, requireBelowLimit } from '../organizations/index.ts';
 import { reconnectCall } from './connection/check-connection.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';
-import { projectsRoom } from './projects-room.ts';
+import { projectsLimit } from './projects-limit.ts';
 
 /** The project of a database for which backups were found. A lost project is made again, without a connection. */
 export async function adoptProject(
@@ -24,7 +24,7 @@ export async function adoptProject(
   await lockOrganization(transaction, organizationId);
   const made = await find();
   if (made) return made;
-  await requireRoom(transaction, organizationId, projectsRoom(context.platform.config));
+  await requireBelowLimit(transaction, organizationId, projectsLimit(context.platform.config));
   const { ids, clock, outbox } = context.platform;
   const id = ids.next('prj');
   const now = clock.now();

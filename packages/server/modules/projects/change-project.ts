@@ -5,12 +5,12 @@ import type { VersionedCaller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { requireMayDeleteBackups } from '../../platform/rights.ts';
 import type { AuditNote } from '../audit/index.ts';
-import { requireRoom } from '../organizations/index.ts';
+import { requireBelowLimit } from '../organizations/index.ts';
 import { withoutConsent } from './connection/drop-consent.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type ProjectRow, projectEtag, projectStore } from './project-store.ts';
-import { projectsRoom } from './projects-room.ts';
+import { projectsLimit } from './projects-limit.ts';
 
 type Change = BodyOf<Operations['updateProject']>;
 
@@ -65,7 +65,9 @@ async function moveUnlessDue(
     caller.requireMatch(projectEtag(row));
     await requireIdle(context, transaction, row);
     if (await context.dependents.isDue(transaction, row)) return undefined;
-    await requireRoom(transaction, toId, projectsRoom(context.platform.config), { whose: 'The other organization' });
+    await requireBelowLimit(transaction, toId, projectsLimit(context.platform.config), {
+      whose: 'The other organization',
+    });
     const now = context.platform.clock.now();
     await context.dependents.move(transaction, row, toId);
     const moved = await projectStore.update(transaction, row, {

@@ -1,10 +1,10 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
 import { offersSample } from '../../config.ts';
-import { madeBefore } from '../../platform/made-before.ts';
+import { findEarlierResult } from '../../platform/earlier-result.ts';
 import type { Caller, Principal } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
-import { requireRoom } from '../organizations/index.ts';
+import { requireBelowLimit } from '../organizations/index.ts';
 import { checkConnection } from './connection/check-connection.ts';
 import { credentialsPurpose } from './connection/open-source.ts';
 import { sampleHost } from './connection/sample-firestore.ts';
@@ -12,7 +12,7 @@ import { requireStillMember } from './connection/still-member.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type NewProject, type ProjectRow, projectStore } from './project-store.ts';
-import { projectsRoom } from './projects-room.ts';
+import { projectsLimit } from './projects-limit.ts';
 
 type Request = BodyOf<Operations['createProject']>;
 
@@ -20,14 +20,14 @@ type Request = BodyOf<Operations['createProject']>;
 export async function createProject(context: ProjectsContext, caller: Caller, request: Request): Promise<ProjectRow> {
   const { database, clock, outbox } = context.platform;
   const { organization, principal } = caller;
-  const made = await madeBefore(context.platform, caller, 'prj', projectStore.findKept);
+  const made = await findEarlierResult(context.platform, caller, 'prj', projectStore.findKept);
   if (made) return made;
   const row = draft(context, organization.id, principal, request, caller.origin.newId);
   const { failure, ...check } = await checkConnection(context.sources, row as ProjectRow, clock);
   if (failure !== undefined) throw toProblem(failure);
   return database.tenant(organization.id, async (transaction) => {
     await requireStillMember(context, transaction, caller, operations.createProject.access.role);
-    await requireRoom(transaction, organization.id, projectsRoom(context.platform.config));
+    await requireBelowLimit(transaction, organization.id, projectsLimit(context.platform.config));
     await projectStore.insert(transaction, { ...row, ...check });
     const stored = await projectStore.get(transaction, organization.id, row.id);
     await outbox.emit(transaction, {

@@ -4,10 +4,10 @@ import { pageOf } from '../../platform/cursor.ts';
 import { toProblem } from '../job-error.ts';
 import { changeProject, deleteProject } from './change-project.ts';
 import { listGoogleProjects } from './connection/google-projects.ts';
-import { KeptTrees } from './connection/kept-trees.ts';
 import { countDocuments, readCollections } from './connection/live-collections.ts';
 import type { CollectionView } from './connection/nest-collections.ts';
 import { reconnectProject } from './connection/reconnect-project.ts';
+import { TreeCache } from './connection/tree-cache.ts';
 import type { ProjectsContext } from './context.ts';
 import { documentBytesGuess, estimateCost } from './cost-estimate.ts';
 import { createProject } from './create-project.ts';
@@ -32,7 +32,7 @@ export async function answerProject(context: ProjectsContext, row: ProjectRow) {
 
 export function projectHandlers(context: ProjectsContext): Handlers {
   const { database, cursors } = context.platform;
-  const trees = new KeptTrees();
+  const trees = new TreeCache();
   const present = (organizationId: string, rows: readonly ProjectRow[]) => presentAll(context, organizationId, rows);
   const answer = (_organizationId: string, row: ProjectRow) => answerProject(context, row);
 

@@ -1,7 +1,7 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { documentsScope, parseInstant, type Scope, wholeDatabase } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
-import { madeBefore } from '../../platform/made-before.ts';
+import { findEarlierResult } from '../../platform/earlier-result.ts';
 import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { backupStore, scopeOf } from '../backups/index.ts';
@@ -18,7 +18,7 @@ type Request = BodyOf<Operations['startRestore']>;
 export async function startRestore(context: RestoresContext, caller: Caller, request: Request): Promise<RestoreRow> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
-  const made = await madeBefore(context.platform, caller, 'rst', restoreStore.find);
+  const made = await findEarlierResult(context.platform, caller, 'rst', restoreStore.find);
   if (made) return made;
   const what = await whatToRestore(context, organizationId, request);
   const row = await database.tenant(organizationId, async (transaction) => {

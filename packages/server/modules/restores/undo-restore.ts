@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
-import { madeBefore } from '../../platform/made-before.ts';
+import { findEarlierResult } from '../../platform/earlier-result.ts';
 import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { backupStore } from '../backups/index.ts';
@@ -21,7 +21,7 @@ export async function undoRestore(
 ): Promise<RestoreRow> {
   const { database, clock, ids } = context.platform;
   const organizationId = caller.organization.id;
-  const made = await madeBefore(context.platform, caller, 'rst', restoreStore.find);
+  const made = await findEarlierResult(context.platform, caller, 'rst', restoreStore.find);
   if (made) return made;
   const row = await database.tenant(organizationId, async (transaction) => {
     const undone = await restoreStore.lock(transaction, organizationId, restoreId);

@@ -1,12 +1,12 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { type Caller, callerId } from '../../platform/principal.ts';
-import { requireRoom } from '../organizations/index.ts';
+import { requireBelowLimit } from '../organizations/index.ts';
 import { projectStore } from '../projects/index.ts';
 import { firstRun, fullEveryDefault, requireDestinations, requireExclusions } from './check-settings.ts';
 import type { SchedulesContext } from './context.ts';
 import { scheduleChanged } from './schedule-events.ts';
 import { type ScheduleRow, scheduleStore } from './schedule-store.ts';
-import { schedulesRoom } from './schedules-room.ts';
+import { schedulesLimit } from './schedules-limit.ts';
 
 type Request = BodyOf<Operations['createSchedule']>;
 
@@ -22,7 +22,7 @@ export async function createSchedule(
   return platform.database.tenant(organizationId, async (transaction) => {
     const made = caller.origin.newId && (await scheduleStore.find(transaction, organizationId, id));
     if (made) return made;
-    await requireRoom(transaction, organizationId, schedulesRoom(platform.config));
+    await requireBelowLimit(transaction, organizationId, schedulesLimit(platform.config));
     const project = await projectStore.lock(transaction, organizationId, request.projectId);
     const organization = (await context.organizations.activeOf(transaction, [organizationId])).get(organizationId);
     const timezone = request.timezone ?? organization?.timezone ?? 'UTC';

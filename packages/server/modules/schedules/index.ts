@@ -3,7 +3,7 @@ import { dayMs, hourMs, later, secondMs } from '../../platform/durations.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { admitBackups, type BackupRow } from '../backups/index.ts';
 import type { Module } from '../module.ts';
-import { requireRoom } from '../organizations/index.ts';
+import { requireBelowLimit } from '../organizations/index.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { claimDue } from './due/claim-due.ts';
@@ -14,7 +14,7 @@ import { retentionCheckStore } from './retention/retention-check-store.ts';
 import { scheduleHandlers } from './routes.ts';
 import { runStore } from './run-store.ts';
 import { scheduleStore } from './schedule-store.ts';
-import { schedulesRoom } from './schedules-room.ts';
+import { schedulesLimit } from './schedules-limit.ts';
 
 export { afterBackup } from './after-backup.ts';
 export type { SchedulesContext } from './context.ts';
@@ -95,7 +95,7 @@ export async function moveSchedules(
   const { organizationId, id } = project;
   const coming = (await scheduleStore.ofProject(transaction, organizationId, id)).length;
   const whose = 'The other organization';
-  if (coming > 0) await requireRoom(transaction, toOrganizationId, schedulesRoom(config), { coming, whose });
+  if (coming > 0) await requireBelowLimit(transaction, toOrganizationId, schedulesLimit(config), { coming, whose });
   const moved = await scheduleStore.move(transaction, organizationId, id, toOrganizationId, clock.now());
   await retentionCheckStore.move(transaction, project.id, toOrganizationId);
   return moved;

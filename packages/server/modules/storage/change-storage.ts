@@ -2,15 +2,15 @@ import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
 import { differences } from '../../platform/differences.ts';
-import { madeBefore } from '../../platform/made-before.ts';
+import { findEarlierResult } from '../../platform/earlier-result.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
-import { requireRoom } from '../organizations/index.ts';
+import { requireBelowLimit } from '../organizations/index.ts';
 import { storageCredentialsPurpose } from './access/open-store.ts';
 import { identifyPlace } from './access/places.ts';
 import { checkStorage, emitStorageState, recordCheck } from './checks/check-storage.ts';
 import type { StorageContext } from './context.ts';
-import { destinationsRoom } from './destinations-room.ts';
+import { destinationsLimit } from './destinations-limit.ts';
 import { type DestinationRow, destinationEtag, type NewDestination, storageStore } from './storage-store.ts';
 import { taskStore } from './tasks/task-store.ts';
 
@@ -25,13 +25,13 @@ export async function createStorage(
 ): Promise<DestinationRow> {
   const { database, clock } = context.platform;
   const organizationId = caller.organization.id;
-  const made = await madeBefore(context.platform, caller, 'dst', storageStore.find);
+  const made = await findEarlierResult(context.platform, caller, 'dst', storageStore.find);
   if (made) return made;
   const unplaced = newDestination(context, organizationId, request, caller.origin.newId);
   const { test, ...check } = await checkStorage(context.stores, unplaced, clock);
   const draft = { ...unplaced, placeId: test.ok ? await identifyPlace(context, unplaced) : null };
   return database.tenant(organizationId, async (transaction) => {
-    await requireRoom(transaction, organizationId, destinationsRoom(context.platform.config));
+    await requireBelowLimit(transaction, organizationId, destinationsLimit(context.platform.config));
     await storageStore.insert(transaction, { ...draft, ...check });
     const row = await storageStore.get(transaction, organizationId, draft.id);
     if (await becomesDefault(context, transaction, row, request.isDefault))

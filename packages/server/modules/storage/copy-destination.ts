@@ -1,10 +1,10 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { toJobError } from '../job-error.ts';
-import { requireRoom } from '../organizations/index.ts';
+import { requireBelowLimit } from '../organizations/index.ts';
 import { credentialsMissing } from './access/open-store.ts';
 import { emitStorageState } from './checks/check-storage.ts';
-import { destinationsRoom } from './destinations-room.ts';
+import { destinationsLimit } from './destinations-limit.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function copyDestination(
   row: DestinationRow,
   organizationId: string,
 ): Promise<DestinationRow> {
-  await requireRoom(transaction, organizationId, destinationsRoom(platform.config), {
+  await requireBelowLimit(transaction, organizationId, destinationsLimit(platform.config), {
     whose: 'The other organization',
   });
   const id = platform.ids.next('dst');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { asOwner, join, signUp } from '../../testing/people.ts';
-import { completed, startWebhookHouse, type WebhookHouse } from './testing.ts';
+import { completed, startWebhookHouse, type WebhookBench } from './testing.ts';
 
-let house: WebhookHouse;
+let house: WebhookBench;
 beforeAll(async () => {
   house = await startWebhookHouse({ WEBHOOKS_PER_ORGANIZATION_MAX: '50' });
 });

@@ -1,5 +1,5 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
-import { requireRoom } from '../organizations/index.ts';
+import { requireBelowLimit } from '../organizations/index.ts';
 import { checkFilters, checkSubscriptions, checkUrl } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { generateSecret } from './requests/signing.ts';
@@ -27,7 +27,11 @@ export async function createWebhook(
     const made = caller.origin.newId && (await webhookStore.find(transaction, caller.organization.id, id));
     if (made) return { row: made, generatedSecret: generatedSecret && null };
     const limit = platform.config.WEBHOOKS_PER_ORGANIZATION_MAX;
-    await requireRoom(transaction, caller.organization.id, { what: 'webhooks', limit, count: webhookStore.count });
+    await requireBelowLimit(transaction, caller.organization.id, {
+      what: 'webhooks',
+      limit,
+      count: webhookStore.count,
+    });
     await checkFilters(context, transaction, caller.organization.id, body.filters);
     const row = await webhookStore.insert(transaction, {
       id,

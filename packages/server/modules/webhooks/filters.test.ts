@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { foundOrganization } from '../../testing/people.ts';
 import { projectStore } from '../projects/index.ts';
-import { startWebhookHouse, type WebhookHouse } from './testing.ts';
+import { startWebhookHouse, type WebhookBench } from './testing.ts';
 
-let house: WebhookHouse;
+let house: WebhookBench;
 beforeAll(async () => {
   house = await startWebhookHouse();
 });

@@ -21,7 +21,7 @@ export async function rotateSecret(
     const now = platform.clock.now();
     const hadSecret = current.sealedSecret !== null;
     const former = secrets.formerSecrets(current, now);
-    requireRoom(former, now);
+    requireBelowLimit(former, now);
     const updated = await webhookStore.update(transaction, current, {
       sealedSecret: secrets.sealSecret(webhookId, secret),
       sealedPreviousSecret: current.sealedSecret,
@@ -35,7 +35,7 @@ export async function rotateSecret(
   return { row, secret };
 }
 
-function requireRoom(former: readonly FormerSecret[], now: Date): void {
+function requireBelowLimit(former: readonly FormerSecret[], now: Date): void {
   const oldest = former.at(-1);
   if (former.length < formerSecretsMax || !oldest) return;
   throw new QuotaUsedUp(

@@ -1,6 +1,6 @@
 import { pathOf } from '@holdfast/contract';
 import type { Call, Handlers } from '../../http/call.ts';
-import { AtOnce } from '../../platform/at-once.ts';
+import { ConcurrencyLimit } from '../../platform/concurrency-limit.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import type { Caller, WebhooksContext } from './context.ts';
 import { createWebhook } from './create-webhook.ts';
@@ -87,7 +87,7 @@ function settingsHandlers(context: WebhooksContext): Handlers {
 
 function deliveryHandlers(context: WebhooksContext): Handlers {
   const { database, cursors } = context.platform;
-  const tests = new AtOnce('test calls', testsAtOnceMax);
+  const tests = new ConcurrencyLimit('test calls', testsAtOnceMax);
   return {
     testWebhook: async (call) => {
       const result = await tests.run(call.organization.id, () =>

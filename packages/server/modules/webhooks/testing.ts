@@ -6,7 +6,7 @@ import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../
 import { projectStore } from '../projects/index.ts';
 
 /** A service with a receiver, and an owner with an organization: the setup of most webhook tests. */
-export interface WebhookHouse {
+export interface WebhookBench {
   app: TestApp;
   receiver: WebhookReceiver;
   owner: TestPerson;
@@ -35,12 +35,12 @@ export interface Delivery {
   lastError?: string;
 }
 
-export async function startWebhookHouse(environment: Record<string, string> = {}): Promise<WebhookHouse> {
+export async function startWebhookHouse(environment: Record<string, string> = {}): Promise<WebhookBench> {
   const receiver = await startWebhookReceiver();
   const app = await startTestApp({ ...reachesReceiver.environment, ...environment }, reachesReceiver.overrides);
   const owner = await signUp(app, 'owner@acme.test');
   const organizationId = await foundOrganization(app, owner);
-  const call: WebhookHouse['call'] = (method, path, body, headers) =>
+  const call: WebhookBench['call'] = (method, path, body, headers) =>
     app.request(method, `/api/v1${path}`, {
       token: owner.token,
       organizationId,

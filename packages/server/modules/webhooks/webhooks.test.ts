@@ -1,9 +1,9 @@
 import { allowedEvents } from '@holdfast/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner, foundOrganization, join, signUp } from '../../testing/people.ts';
-import { startWebhookHouse, type WebhookHouse } from './testing.ts';
+import { startWebhookHouse, type WebhookBench } from './testing.ts';
 
-let house: WebhookHouse;
+let house: WebhookBench;
 beforeAll(async () => {
   house = await startWebhookHouse();
 });

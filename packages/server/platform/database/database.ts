@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
 import { minuteMs, secondMs } from '../durations.ts';
 import type { Logger } from '../log.ts';
-import { Places } from '../places.ts';
+import { NamedSemaphore } from '../named-semaphore.ts';
 import { Problem } from '../problem.ts';
 import { corkUntilDone } from './cork.ts';
 import { Notices } from './notices.ts';
@@ -89,7 +89,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
     pipeline: true,
   } as pg.PoolConfig);
   // However much one organization (or person without one) does at once, half of the connections are left for others.
-  const places = new Places(Math.max(1, Math.floor(options.poolSize / 2)));
+  const places = new NamedSemaphore(Math.max(1, Math.floor(options.poolSize / 2)));
   const onBroken = (error: Error) => options.log.warn({ err: error }, 'an idle database connection broke');
   pool.on('error', onBroken);
   const lanes = new ReadLanes(connection, onBroken);

@@ -6,7 +6,7 @@ import { Agent, buildConnector } from 'undici';
 import { minuteMs } from '../durations.ts';
 import { AddressGuard, AddressRefused } from './address-guard.ts';
 import { guardedLookup } from './guarded-lookup.ts';
-import { ReadTurns } from './read-turns.ts';
+import { ReadThrottle } from './read-throttle.ts';
 import { createResolver, type Resolve } from './resolve.ts';
 
 export interface OutboundOptions {
@@ -33,7 +33,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const guard = new AddressGuard(options.allowedSubnets);
   const resolve = options.resolve ?? createResolver();
   const lookup = guardedLookup(guard, resolve);
-  const turns = new ReadTurns();
+  const turns = new ReadThrottle();
   const trust = options.extraCertificates
     ? { ca: [...getCACertificates('default'), ...options.extraCertificates] }
     : {};
@@ -65,7 +65,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 }
 
 /** Checks the host before a connection is made; names are checked by the agent's look-up. */
-function guardAgent<A extends HttpAgent | HttpsAgent>(agent: A, guard: AddressGuard, turns: ReadTurns): A {
+function guardAgent<A extends HttpAgent | HttpsAgent>(agent: A, guard: AddressGuard, turns: ReadThrottle): A {
   const connect = agent.createConnection.bind(agent) as Connect;
   const guarded: Connect = (options, callback) => {
     const { host } = options as { host?: string };

@@ -95,7 +95,7 @@ async function endFamily(
   origin: RequestOrigin,
 ): Promise<void> {
   await endSession(transaction, sessionId, options.clock.now());
-  await options.sessions.tellOrganizations(transaction, holder, origin, 'auth.refresh_reused', sessionId);
+  await options.sessions.auditInOrganizations(transaction, holder, origin, 'auth.refresh_reused', sessionId);
 }
 
 export function successorPurpose(hash: string): string {

@@ -64,7 +64,7 @@ export class Sessions {
         expiresAt: this.sessionEnd(now),
       });
       await this.addRefreshToken(transaction, sessionId, refreshToken, now);
-      return this.tellOrganizations(transaction, holder, origin, 'auth.signed_in', sessionId, { method });
+      return this.auditInOrganizations(transaction, holder, origin, 'auth.signed_in', sessionId, { method });
     });
     return { ...(await this.sign(holder, sessionId, organizations)), refreshToken };
   }
@@ -75,7 +75,7 @@ export class Sessions {
     const now = clock.now();
     return database.system(async (transaction) => {
       if (!(await endSessionOf(transaction, holder.id, sessionId, now))) return false;
-      await this.tellOrganizations(transaction, holder, origin, action, sessionId);
+      await this.auditInOrganizations(transaction, holder, origin, action, sessionId);
       return true;
     });
   }
@@ -110,7 +110,7 @@ export class Sessions {
   }
 
   /** Writes one audit row in each of the person's organizations; returns their ids, in order. */
-  async tellOrganizations(
+  async auditInOrganizations(
     transaction: Transaction,
     holder: Holder,
     origin: RequestOrigin,

@@ -5,7 +5,7 @@ import type { Ids } from '../../../platform/ids.ts';
 import type { Person, RequestOrigin } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { Holder, Sessions, TokenPair } from '../sessions/sessions.ts';
-import { keepLocalOwner, localOwner } from '../user-store.ts';
+import { findOrCreateLocalOwner, localOwner } from '../user-store.ts';
 import { dropLocalCodes, issueLocalCode, redeemCode } from './one-time-code-store.ts';
 
 export interface LocalSignInOptions {
@@ -63,7 +63,7 @@ export class LocalSignIn {
         throw new Problem('UNAUTHORIZED', 'The link has been used or is too old. Restart the server for a new one.');
       }
       await dropLocalCodes(transaction);
-      return keepLocalOwner(transaction, now, ids);
+      return findOrCreateLocalOwner(transaction, now, ids);
     });
   }
 }

@@ -20,7 +20,7 @@ const contents = z.object({
 });
 
 /** Where the caller wants to return to with a one-time code. */
-export interface ReturnWish {
+export interface ReturnTarget {
   /** Null for the dashboard. */
   redirectUri: string | null;
   /** The caller's own value, to recognise its answer. */
@@ -29,7 +29,7 @@ export interface ReturnWish {
   codeChallenge: string | null;
 }
 
-export interface SignInFlow extends FlowSecrets, ReturnWish {}
+export interface SignInFlow extends FlowSecrets, ReturnTarget {}
 
 /** Open sign-ins at the identity provider. Each is bound to the browser that began it and accepts one answer. */
 export class SignInFlows {
@@ -43,7 +43,7 @@ export class SignInFlows {
     this.#clock = options.clock;
   }
 
-  async begin(browser: string, wish: ReturnWish): Promise<FlowSecrets> {
+  async begin(browser: string, wish: ReturnTarget): Promise<FlowSecrets> {
     const now = this.#clock.now();
     const secrets = { state: random(), nonce: random(), codeVerifier: random() };
     const stateHash = hashSecretToken(secrets.state);

@@ -8,12 +8,12 @@ import { Problem } from '../../../platform/problem.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { Sessions, TokenPair } from '../sessions/sessions.ts';
 import { tokenPrefixes } from '../tokens/secret-tokens.ts';
-import { findUser, isKnown, keepUser, type UserRow } from '../user-store.ts';
+import { findOrCreateUser, findUser, isKnown, type UserRow } from '../user-store.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import { boundCode, issueExchangeCode, redeemCode } from './one-time-code-store.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
 import { isLoopback, requireRedirectUri } from './redirect-uri.ts';
-import { type ReturnWish, random, type SignInFlow, type SignInFlows } from './sign-in-flows.ts';
+import { type ReturnTarget, random, type SignInFlow, type SignInFlows } from './sign-in-flows.ts';
 import { requireSignUp, type SignUpPolicy } from './sign-up-policy.ts';
 
 export interface SignInOptions {
@@ -32,7 +32,7 @@ export interface SignInOptions {
   signUp: SignUpPolicy;
 }
 
-export interface SignInWish {
+export interface SignInRequest {
   redirectUri: string | undefined;
   state: string | undefined;
   codeChallenge: string | undefined;
@@ -60,7 +60,7 @@ export class SignIn {
   }
 
   /** Where to send the browser, and the value of the cookie that will recognise it. Several tabs share one. */
-  async start({ redirectUri, state, codeChallenge, identityOnly }: SignInWish, browserCookie: string | undefined) {
+  async start({ redirectUri, state, codeChallenge, identityOnly }: SignInRequest, browserCookie: string | undefined) {
     const provider = this.#provider();
     if (redirectUri !== undefined) requireRedirectUri(redirectUri, codeChallenge, this.#options.allowedRedirectUris);
     const browser = browserCookie && browserPattern.test(browserCookie) ? browserCookie : random();
@@ -129,7 +129,7 @@ export class SignIn {
     const { database, clock, ids, keyring, onConsent, signUp } = this.#options;
     const user = await database.system(async (transaction) => {
       if (!(await isKnown(transaction, identity.subject))) await requireSignUp(transaction, signUp, identity);
-      return keepUser(transaction, identity, clock.now(), ids, keyring);
+      return findOrCreateUser(transaction, identity, clock.now(), ids, keyring);
     });
     if (identity.refreshToken !== null) onConsent(user);
     return user;
@@ -169,7 +169,7 @@ function refusalOf(error: unknown, flow: SignInFlow): string {
   return returning(flow, flow.redirectUri, { error: typeof reason === 'string' ? reason : error.code });
 }
 
-function returning({ returnState }: ReturnWish, address: string, answer: Record<string, string>): string {
+function returning({ returnState }: ReturnTarget, address: string, answer: Record<string, string>): string {
   const url = new URL(address);
   for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
   if (returnState !== null) url.searchParams.set('state', returnState);

@@ -13,7 +13,7 @@ import { replaceSigningKey } from '../../../rotate-signing-key.ts';
 import { signUp } from '../../../testing/people.ts';
 import { openSession } from '../../../testing/sessions.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
-import { KeptKeyPairs } from './signing-keys.ts';
+import { StoredKeyPairs } from './signing-keys.ts';
 
 const secret = 'a-shared-secret-of-more-than-32-characters';
 let app: TestApp;
@@ -139,7 +139,7 @@ test('after a rotation a new key signs and the old one verifies until its tokens
     const { id } = await signUp(other, 'rotation@example.com');
     const before = await openSession(other, id);
     await replaceSigningKey({ ...other.platform.config, LOG_LEVEL: 'silent' });
-    const keys = new KeptKeyPairs(other.platform);
+    const keys = new StoredKeyPairs(other.platform);
     // A running process looks up an unknown key at most once a second.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const after = (await signUp(other, 'later@example.com')).token;
@@ -151,7 +151,7 @@ test('after a rotation a new key signs and the old one verifies until its tokens
     expect((await keys.published()).length).toBe(2);
     other.clock.advance(3_600_000 + 180_000);
     await keys.removeExpired(new Date(other.clock.now().getTime() - 3_600_000));
-    expect((await new KeptKeyPairs(other.platform).published()).map((key) => key.kid)).toEqual([
+    expect((await new StoredKeyPairs(other.platform).published()).map((key) => key.kid)).toEqual([
       decodeProtectedHeader(after).kid,
     ]);
   } finally {
@@ -162,11 +162,11 @@ test('after a rotation a new key signs and the old one verifies until its tokens
 test('keys are rotated by age, and ten processes that start at once agree on one', async () => {
   const other = await startTestApp();
   try {
-    const processes = Array.from({ length: 10 }, () => new KeptKeyPairs(other.platform));
+    const processes = Array.from({ length: 10 }, () => new StoredKeyPairs(other.platform));
     const ids = await Promise.all(processes.map(async (keys) => (await keys.current()).id));
     expect(new Set(ids).size).toBe(1);
     const day = 86_400_000;
-    const [keys] = processes as [KeptKeyPairs];
+    const [keys] = processes as [StoredKeyPairs];
     await keys.rotateIfOlderThan(new Date(other.clock.now().getTime() - 90 * day));
     expect((await keys.current()).id).toBe(ids[0]);
     other.clock.advance(91 * day);

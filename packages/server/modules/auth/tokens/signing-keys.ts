@@ -72,7 +72,7 @@ interface KeptKey {
  * RS256 key pairs, created on first use and stored sealed in the database, so that every process signs with the same
  * one.
  */
-export class KeptKeyPairs implements SigningKeys {
+export class StoredKeyPairs implements SigningKeys {
   readonly algorithm = 'RS256';
   readonly #database: Database;
   readonly #keyring: Keyring;

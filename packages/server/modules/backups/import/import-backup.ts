@@ -1,7 +1,7 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import type { BackupReader } from '@holdfast/engine';
 import { type Transaction, violatedConstraint } from '../../../platform/database/database.ts';
-import { madeBefore } from '../../../platform/made-before.ts';
+import { findEarlierResult } from '../../../platform/earlier-result.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
@@ -31,7 +31,7 @@ export async function importBackup(
 ): Promise<BackupRow> {
   const { database, ids } = context.platform;
   const organizationId = caller.organization.id;
-  const made = await madeBefore(context.platform, caller, 'bkp', backupStore.findAny);
+  const made = await findEarlierResult(context.platform, caller, 'bkp', backupStore.findAny);
   if (made) return made;
   requirePast(request.metadata.createdAt, context.platform.clock);
   const { project, destination } = await database.tenant(organizationId, async (transaction) => ({

@@ -6,7 +6,7 @@ import {
   proveBackup,
   timeOfStore,
 } from '@holdfast/engine';
-import { requireSameTimeAs } from '../../../platform/same-time.ts';
+import { requireClockAgreesWith } from '../../../platform/clock-agreement.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
@@ -85,7 +85,7 @@ async function conditionIn(
       try {
         await proveCopy(context, organizationId, store, backupId, { ...options, proven });
         if (options.isTimeAsked)
-          requireSameTimeAs(context.platform.clock, await timeOfStore(store, options), store.location);
+          requireClockAgreesWith(context.platform.clock, await timeOfStore(store, options), store.location);
         return 'whole';
       } finally {
         await store.close();

@@ -16,7 +16,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { systemActor } from '../../audit/index.ts';
 import { toJobError } from '../../job-error.ts';
-import { isWithoutRoom } from '../../organizations/index.ts';
+import { isLimitReached } from '../../organizations/index.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
@@ -136,7 +136,7 @@ class Rescan {
       this.result.bytes += body.counts.storedBytes;
     } catch (error) {
       const isBroken = isEngineError(error, 'INTEGRITY_ERROR') || isEngineError(error, 'DECRYPTION_ERROR');
-      if (!isBroken && !isWithoutRoom(error)) throw error;
+      if (!isBroken && !isLimitReached(error)) throw error;
       this.#fail(backupId, error.message);
     }
   }

@@ -1,6 +1,6 @@
 import { hkdfSync, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { Places } from '../../../platform/places.ts';
+import { NamedSemaphore } from '../../../platform/named-semaphore.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { Derivation } from './key-store.ts';
 
@@ -23,7 +23,7 @@ export function newDerivation(salt: string = randomBytes(16).toString('hex')): D
  * Derivations share their few threads with new database connections, sign-ins and files. So one runs at a time in a
  * process, and one per organization waits for it.
  */
-const [ofOrganization, ofProcess] = [new Places(1), new Places(1)];
+const [ofOrganization, ofProcess] = [new NamedSemaphore(1), new NamedSemaphore(1)];
 
 /**
  * Derives the key as the backup format does, so that a customer can open a backup with the passphrase alone. Runs off

@@ -24,7 +24,7 @@ export async function createOrganization(
   founder: Founder,
   wanted: { name: string; slug?: string | undefined },
 ): Promise<OrganizationRow> {
-  const made = await foundBefore(context, founder);
+  const made = await findCreatedEarlier(context, founder);
   if (made) return made;
   const slug = wanted.slug ?? slugOf(wanted.name, 'organization');
   for (let attempt = 0; ; attempt++) {
@@ -39,7 +39,7 @@ export async function createOrganization(
 }
 
 /** The organization that an earlier try of the same call created. */
-async function foundBefore({ database, ids }: OrganizationsContext, { origin }: Founder) {
+async function findCreatedEarlier({ database, ids }: OrganizationsContext, { origin }: Founder) {
   if (origin.newId === undefined) return undefined;
   const id = ids.next('org', origin.newId);
   return database.system((transaction) => findOrganization(transaction, id));

@@ -32,7 +32,7 @@ export async function updateMember(
     if (target.role === role) return target;
     if (target.role === 'owner') throw cannotRemoveOwner();
     if (role === 'owner') {
-      await requireRoomForAnother(context, transaction, target);
+      await requireMayOwnAnother(context, transaction, target);
       await stepDown(context, transaction, authorized.organization, caller);
     }
     return changeRole(context, transaction, authorized.organization, caller, target, role);
@@ -43,7 +43,7 @@ export async function updateMember(
 }
 
 /** Otherwise two people could own any number of organizations: one creates them, the other receives them. */
-async function requireRoomForAnother(
+async function requireMayOwnAnother(
   { config }: InvitationsContext,
   transaction: Transaction,
   { userId, email }: MemberRow,

@@ -1,7 +1,7 @@
+import { aheadOfDatabaseMs } from '../../../platform/clock-agreement.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { MetricFamily } from '../../../platform/metric-family.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import { aheadOfDatabaseMs } from '../../../platform/same-time.ts';
 import { readTotals } from '../../../platform/totals.ts';
 import { measuresStore } from '../../backups/index.ts';
 import { measuredLogs } from '../../pitr/index.ts';

@@ -1,6 +1,6 @@
 import { type BlobStore, isEngineError, type KeyRing, type LogSegment, openLogManifest } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
-import { isWithoutRoom } from '../../organizations/index.ts';
+import { isLimitReached } from '../../organizations/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
 import { logLockName } from '../log-access.ts';
@@ -73,7 +73,7 @@ async function register(context: PitrContext, place: Place, logId: string): Prom
 
 /** The message of a permanent error; others are thrown. */
 export function faultOf(error: unknown, signal: AbortSignal): string {
-  if (isWithoutRoom(error)) return `${error.code}: ${error.message}`;
+  if (isLimitReached(error)) return `${error.code}: ${error.message}`;
   if (!isEngineError(error) || error.retryable || signal.aborted) throw error;
   return `${error.code}: ${error.message}`;
 }

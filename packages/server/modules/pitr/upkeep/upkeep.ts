@@ -1,7 +1,7 @@
 import { isEngineError, logContinuesFrom } from '@holdfast/engine';
-import { byOrganization } from '../../../platform/by-organization.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
+import { forEachByOrganization } from '../../../platform/for-each-by-organization.ts';
 import { Problem } from '../../../platform/problem.ts';
 import {
   admitBackups,
@@ -91,7 +91,7 @@ export async function ensureBases(context: PitrContext, signal: AbortSignal): Pr
   const { database, log } = context.backups.platform;
   let isAsked = false;
   const keys = await database.system((transaction) => pitrStore.all(transaction, { onlyEnabled: true }));
-  await byOrganization(
+  await forEachByOrganization(
     keys,
     signal,
     async (key) => {
@@ -173,7 +173,7 @@ async function requestCompaction(context: PitrContext, transaction: Transaction,
 export async function removeOldLog(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, log } = context.backups.platform;
   const keys = await database.system((transaction) => pitrStore.all(transaction));
-  await byOrganization(
+  await forEachByOrganization(
     keys,
     signal,
     (key, ownSignal) => removeOldOf(context, key, ownSignal),

@@ -1,7 +1,7 @@
 import { EngineError } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { secondMs } from '../../../platform/durations.ts';
-import { madeBefore } from '../../../platform/made-before.ts';
+import { findEarlierResult } from '../../../platform/earlier-result.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { type BackupRow, backupStore } from '../../backups/index.ts';
@@ -20,7 +20,7 @@ export async function startDrill(
 ): Promise<DrillRow> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
-  const made = await madeBefore(context.platform, caller, 'drl', drillStore.find);
+  const made = await findEarlierResult(context.platform, caller, 'drl', drillStore.find);
   if (made) return made;
   if (targetProjectId !== undefined) await refuseFullTarget(context, organizationId, backupId, targetProjectId);
   const started = await database.tenant(organizationId, async (transaction) => {

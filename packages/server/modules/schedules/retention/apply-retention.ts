@@ -1,7 +1,7 @@
-import { byOrganization } from '../../../platform/by-organization.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { usedAmong } from '../../../platform/database/use-locks.ts';
 import { dayMs, hourMs, later, minuteMs } from '../../../platform/durations.ts';
+import { forEachByOrganization } from '../../../platform/for-each-by-organization.ts';
 import { admitBackups, backupStore, removeRow } from '../../backups/index.ts';
 import type { SchedulesContext } from '../context.ts';
 import { checkBeforeRemoval } from './check-before-removal.ts';
@@ -24,7 +24,7 @@ export async function applyRetention(context: SchedulesContext, signal: AbortSig
   // When an organization's storage does not answer, all its projects wait for the next run, and nobody else waits for
   // it.
   const silent = new Set<string>();
-  await byOrganization(
+  await forEachByOrganization(
     due,
     signal,
     async (check, ownSignal) => {

@@ -1,5 +1,5 @@
+import { ClocksDisagree } from '../../../platform/clock-agreement.ts';
 import { hourMs, later, minuteMs, secondMs } from '../../../platform/durations.ts';
-import { ClocksDisagree } from '../../../platform/same-time.ts';
 import { admitVerifications, conditionOfBackup, verifyAgain } from '../../backups/index.ts';
 import type { SchedulesContext } from '../context.ts';
 import { loadState } from './project-state.ts';

@@ -1,6 +1,6 @@
 import { timeOfStore } from '@holdfast/engine';
+import { requireClockAgreesWith, requireClocksAgree } from '../../../platform/clock-agreement.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { requireSameTime, requireSameTimeAs } from '../../../platform/same-time.ts';
 import { toJobError } from '../../job-error.ts';
 import { admissionOf, runJob, Superseded, stallAfterMs } from '../../jobs/index.ts';
 import type { StorageContext, TaskRun, UsedBy } from '../context.ts';
@@ -74,10 +74,10 @@ async function perform(context: StorageContext, run: TaskRun): Promise<TaskResul
 
 /** A sweep removes what is old by the storage's times, so the storage's clock is compared as well as the database's. */
 async function requireSameTimes({ platform, stores }: StorageContext, { destination, signal }: TaskRun): Promise<void> {
-  await requireSameTime(platform.clock, platform.database);
+  await requireClocksAgree(platform.clock, platform.database);
   const store = await stores.open(destination);
   try {
-    requireSameTimeAs(platform.clock, await timeOfStore(store, { signal }), store.location);
+    requireClockAgreesWith(platform.clock, await timeOfStore(store, { signal }), store.location);
   } finally {
     await store.close();
   }

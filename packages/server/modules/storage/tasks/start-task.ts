@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { madeBefore } from '../../../platform/made-before.ts';
+import { findEarlierResult } from '../../../platform/earlier-result.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { invalid, Problem } from '../../../platform/problem.ts';
 import { requireOtherPlace } from '../access/places.ts';
@@ -24,7 +24,7 @@ export async function startTask(
 ): Promise<TaskRow> {
   const { database, clock, ids } = context.platform;
   const organizationId = caller.organization.id;
-  const made = await madeBefore(context.platform, caller, 'tsk', taskStore.find);
+  const made = await findEarlierResult(context.platform, caller, 'tsk', taskStore.find);
   if (made) return made;
   if (toId !== undefined) await requireOtherPlaces(context, organizationId, destinationId, toId);
   const task = await database.tenant(organizationId, async (transaction) => {

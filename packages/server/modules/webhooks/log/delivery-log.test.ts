@@ -1,8 +1,8 @@
 import { standardEnvelope, standardSamples } from '@holdfast/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { completed, type Delivery, failed, freshPath, only, startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { completed, type Delivery, failed, freshPath, only, startWebhookHouse, type WebhookBench } from '../testing.ts';
 
-let house: WebhookHouse;
+let house: WebhookBench;
 beforeAll(async () => {
   house = await startWebhookHouse();
 });

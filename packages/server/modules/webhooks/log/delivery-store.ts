@@ -7,7 +7,7 @@ import { webhookAttempts, webhookDeliveries } from '../tables.ts';
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
 type AttemptRow = typeof webhookAttempts.$inferSelect;
 /** What came back for an attempt. */
-export type ToldAttempt = Pick<
+export type ShownAttempt = Pick<
   AttemptRow,
   'attempt' | 'sentAt' | 'statusCode' | 'durationMs' | 'error' | 'responseBody'
 >;
@@ -128,7 +128,7 @@ export const deliveryStore = {
   },
 
   /** The newest attempts, in order, without the sent requests: people may have asked for hundreds. */
-  async attempts({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<ToldAttempt[]> {
+  async attempts({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<ShownAttempt[]> {
     const { attempt, sentAt, statusCode, durationMs, error, responseBody } = webhookAttempts;
     const newer = sql`sum(octet_length(${responseBody})) over (order by ${attempt} desc rows between unbounded preceding and 1 preceding)`;
     const answer = sql<

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { asOwner } from '../../../testing/people.ts';
 import type { TestResponse } from '../../../testing/test-app.ts';
-import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { startWebhookHouse, type WebhookBench } from '../testing.ts';
 
 /** A service that sends nothing, so that due deliveries stay due. */
-let house: WebhookHouse;
+let house: WebhookBench;
 beforeAll(async () => {
   house = await startWebhookHouse({ HOLDFAST_ROLES: 'api,scheduler' });
 });

@@ -1,5 +1,5 @@
 import type { RenderedRequest } from '../requests/render-request.ts';
-import type { DeliveryRow, ToldAttempt } from './delivery-store.ts';
+import type { DeliveryRow, ShownAttempt } from './delivery-store.ts';
 
 export function presentDelivery(row: DeliveryRow) {
   return {
@@ -16,7 +16,7 @@ export function presentDelivery(row: DeliveryRow) {
   };
 }
 
-export function presentRequest(id: string, request: RenderedRequest, attempts: readonly ToldAttempt[]) {
+export function presentRequest(id: string, request: RenderedRequest, attempts: readonly ShownAttempt[]) {
   return {
     id,
     method: 'POST' as const,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { eventNames, simpleSamples, standardSamples } from '@holdfast/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReceivedRequest } from '../../../testing/webhook-receiver.ts';
-import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { startWebhookHouse, type WebhookBench } from '../testing.ts';
 import { documentationPath, writeDocumentation } from './documentation.ts';
 
 test('docs/webhooks.md matches the contract and the receivers', () => {
@@ -32,7 +32,7 @@ const languages = [
 ] as const;
 
 describe('the documented receivers', () => {
-  let house: WebhookHouse;
+  let house: WebhookBench;
   let standard: ReceivedRequest;
   let simple: ReceivedRequest;
   beforeAll(async () => {

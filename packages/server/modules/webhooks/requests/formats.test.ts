@@ -4,9 +4,9 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freshToken } from '../../../testing/sessions.ts';
 import type { ReceivedRequest } from '../../../testing/webhook-receiver.ts';
-import { completed, failed, freshPath, only, startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { completed, failed, freshPath, only, startWebhookHouse, type WebhookBench } from '../testing.ts';
 
-let house: WebhookHouse;
+let house: WebhookBench;
 beforeAll(async () => {
   house = await startWebhookHouse();
 });

@@ -2,9 +2,9 @@ import { standardSamples } from '@holdfast/contract';
 import { verifyWebhook } from '@holdfast/contract/webhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ReceivedRequest } from '../../../testing/webhook-receiver.ts';
-import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { startWebhookHouse, type WebhookBench } from '../testing.ts';
 
-let house: WebhookHouse;
+let house: WebhookBench;
 let secret: string;
 let webhookId: string;
 beforeAll(async () => {

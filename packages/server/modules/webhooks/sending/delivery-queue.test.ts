@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { asOwner, foundOrganization } from '../../../testing/people.ts';
 import { removeOldDeliveries } from '../log/retention.ts';
 import { WebhookSecrets } from '../requests/webhook-secrets.ts';
-import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { startWebhookHouse, type WebhookBench } from '../testing.ts';
 import { DeliveryQueue, type FinishedAttempt } from './delivery-queue-store.ts';
 import { Sender } from './sender.ts';
 
 /** A service that neither dispatches nor delivers, so that only the test uses the queue. */
-let house: WebhookHouse;
+let house: WebhookBench;
 beforeAll(async () => {
   house = await startWebhookHouse({ HOLDFAST_ROLES: 'api' });
 });

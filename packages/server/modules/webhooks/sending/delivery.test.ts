@@ -3,9 +3,9 @@ import { standardEnvelope, standardSamples } from '@holdfast/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { foundOrganization } from '../../../testing/people.ts';
 import { startWebhookReceiver } from '../../../testing/webhook-receiver.ts';
-import { completed, failed, freshPath, minutes, only, startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { completed, failed, freshPath, minutes, only, startWebhookHouse, type WebhookBench } from '../testing.ts';
 
-let house: WebhookHouse;
+let house: WebhookBench;
 beforeAll(async () => {
   house = await startWebhookHouse();
 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { minuteMs } from '../../../platform/durations.ts';
 import { asOwner, foundOrganization } from '../../../testing/people.ts';
-import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { startWebhookHouse, type WebhookBench } from '../testing.ts';
 import { Dispatcher } from './dispatcher.ts';
 
 /** A service that dispatches nothing by itself, so that the test runs the rounds. */
-let house: WebhookHouse;
+let house: WebhookBench;
 let dispatcher: Dispatcher;
 let neighbour: string;
 beforeAll(async () => {

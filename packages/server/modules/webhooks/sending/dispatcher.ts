@@ -133,11 +133,11 @@ export class Dispatcher {
 
   async #dispatch(transaction: Transaction, events: readonly Event[], now: Date): Promise<void> {
     if (events.length === 0) return;
-    const byOrganization = Map.groupBy(events, ({ organizationId }) => organizationId);
-    const organizationIds = [...byOrganization.keys()];
+    const forEachByOrganization = Map.groupBy(events, ({ organizationId }) => organizationId);
+    const organizationIds = [...forEachByOrganization.keys()];
     for (let after: string | undefined = ''; after !== undefined; ) {
       const page: EnabledWebhook[] = await dispatchStore.webhooks(transaction, organizationIds, after, webhooksPerPage);
-      await this.#insertDeliveries(transaction, byOrganization, page, now);
+      await this.#insertDeliveries(transaction, forEachByOrganization, page, now);
       after = page.length === webhooksPerPage ? page.at(-1)?.id : undefined;
     }
     const ids = events.map(({ id }) => id);
@@ -146,12 +146,12 @@ export class Dispatcher {
 
   async #insertDeliveries(
     transaction: Transaction,
-    byOrganization: ReadonlyMap<string, readonly Event[]>,
+    forEachByOrganization: ReadonlyMap<string, readonly Event[]>,
     webhooks: readonly EnabledWebhook[],
     now: Date,
   ): Promise<void> {
     const deliveries = webhooks.flatMap((webhook) =>
-      (byOrganization.get(webhook.organizationId) ?? [])
+      (forEachByOrganization.get(webhook.organizationId) ?? [])
         .filter((event) => wants(webhook, event.type, event.payload))
         .map((event) => this.#delivery(event, webhook.id, now)),
     );

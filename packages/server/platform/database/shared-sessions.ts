@@ -10,7 +10,7 @@ const unknownParameter = /unsupported startup parameter/;
  * would lose notifications, leave locks in other clients' sessions and give them our settings, all without an error. So
  * this is checked before anything is locked or migrated.
  */
-export async function requireOwnSessions(url: string): Promise<void> {
+export async function refuseSharedSessions(url: string): Promise<void> {
   const [first, second] = [connect(url), connect(url)];
   try {
     await first.connect();

@@ -21,12 +21,12 @@ export async function aheadOfDatabaseMs(clock: Clock, { client }: Transaction): 
  * Call before anything is removed by age: a clock that is wrong by years would remove what has years to live. Throws
  * while our clock and the database's disagree, because it is unknown which one is right.
  */
-export async function requireSameTime(clock: Clock, database: Database): Promise<void> {
+export async function requireClocksAgree(clock: Clock, database: Database): Promise<void> {
   requireClose(await database.system((transaction) => aheadOfDatabaseMs(clock, transaction)), 'the database');
 }
 
 /** The same for another source of time, such as a storage: a database on this machine shares our clock. */
-export function requireSameTimeAs(clock: Clock, theirs: Date, whose: string): void {
+export function requireClockAgreesWith(clock: Clock, theirs: Date, whose: string): void {
   requireClose(aheadOfMs(clock, theirs.getTime()), whose);
 }
 

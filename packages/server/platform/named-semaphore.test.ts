@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Places } from './places.ts';
+import { NamedSemaphore } from './named-semaphore.ts';
 
 test('each name has its places, others of it wait in order, and a failure gives its place back', async () => {
-  const places = new Places(2);
+  const places = new NamedSemaphore(2);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const work = (name: string, label: string) =>

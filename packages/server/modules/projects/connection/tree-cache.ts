@@ -8,7 +8,7 @@ const treesMax = 20;
  * Keeps the tree of a listing's first page for the later pages, because reading a tree costs the source a count of each
  * collection. Another process reads it itself.
  */
-export class KeptTrees {
+export class TreeCache {
   readonly #trees = new Map<string, { tree: CollectionView[]; untilMs: number }>();
 
   /** A tree that was kept recently, for the present connection of the project. */

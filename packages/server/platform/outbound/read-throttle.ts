@@ -8,7 +8,7 @@ const parsingMsMax = 2;
  * byte. A dozen connections like that would block everybody else for seconds. When parsing has used its time in one
  * turn of the event loop, the connection is paused, and one paused connection continues in each turn.
  */
-export class ReadTurns {
+export class ReadThrottle {
   readonly #resting: Duplex[] = [];
   #parsedMs = 0;
 

@@ -12,7 +12,7 @@ const organizationMsMax = 10 * minuteMs;
  * storage of one does not delay others. A failure is logged and left for the next run, and so is what an organization
  * has no time left for. A run starts with a random item, so that a hanging one does not always come first.
  */
-export async function byOrganization<Item extends { readonly organizationId: string }>(
+export async function forEachByOrganization<Item extends { readonly organizationId: string }>(
   items: readonly Item[],
   signal: AbortSignal,
   work: (item: Item, signal: AbortSignal) => Promise<void>,

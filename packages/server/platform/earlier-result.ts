@@ -4,7 +4,7 @@ import type { Platform } from './platform.ts';
 import type { Caller } from './principal.ts';
 
 /** What an earlier try of the same call has made: its process died or failed before it answered. */
-export async function madeBefore<T>(
+export async function findEarlierResult<T>(
   { database, ids }: Pick<Platform, 'database' | 'ids'>,
   { organization, origin }: Pick<Caller, 'organization' | 'origin'>,
   prefix: IdPrefix,

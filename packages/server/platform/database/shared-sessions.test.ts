@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endProcess, freePort, untilListening } from '../../../engine/testing/foreign-process.ts';
 import { createTestDatabase } from '../../testing/test-database.ts';
 import { StartFailure } from '../start-failure.ts';
-import { requireOwnSessions } from './own-sessions.ts';
+import { refuseSharedSessions } from './shared-sessions.ts';
 
 const program = '/usr/sbin/pgbouncer';
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -58,12 +58,12 @@ async function throughPooler(settings: { pool_mode: string }, work: (url: string
 }
 
 const refusal = (url: string) =>
-  requireOwnSessions(url).then(
+  refuseSharedSessions(url).then(
     () => undefined,
     (error: unknown) => error,
   );
 
-test('a direct connection to the server is accepted', () => requireOwnSessions(database.url));
+test('a direct connection to the server is accepted', () => refuseSharedSessions(database.url));
 
 describe.skipIf(!isInstalled())('a pooler before the database is refused at the start', () => {
   const ignored = { ignore_startup_parameters: 'options' };

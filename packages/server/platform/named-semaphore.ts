@@ -1,5 +1,5 @@
 /** At most this many at once per name; the others wait in order. */
-export class Places {
+export class NamedSemaphore {
   readonly #max: number;
   readonly #taken = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();

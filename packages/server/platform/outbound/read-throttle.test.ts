@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ReadTurns } from './read-turns.ts';
+import { ReadThrottle } from './read-throttle.ts';
 
 /** A connection with ten thousand pieces ready to be read. */
 const neverSilent = () => {
@@ -24,7 +24,7 @@ function parseFor(milliseconds: number): void {
 test('connections whose pieces take long to parse are read one after the other, and none is forgotten', {
   tags: 'long',
 }, async () => {
-  const turns = new ReadTurns();
+  const turns = new ReadThrottle();
   const pieces = new Map<Duplex, number>();
   const connections = Array.from({ length: 5 }, neverSilent);
   for (const connection of connections) {
@@ -43,7 +43,7 @@ test('connections whose pieces take long to parse are read one after the other, 
 });
 
 test('connections with quickly parsed pieces do not wait for each other', async () => {
-  const turns = new ReadTurns();
+  const turns = new ReadThrottle();
   const connections = Array.from({ length: 5 }, neverSilent);
   let pieces = 0;
   for (const connection of connections) {
@@ -58,7 +58,7 @@ test('connections with quickly parsed pieces do not wait for each other', async 
 });
 
 test('a connection that its reader paused gets nothing more, and a closed one is skipped', async () => {
-  const turns = new ReadTurns();
+  const turns = new ReadThrottle();
   const [full, closed] = [neverSilent(), neverSilent()];
   let taken = 0;
   for (const connection of [full, closed]) turns.slow(connection);

@@ -4,7 +4,7 @@ import { organizationNotFound } from './authorize-change.ts';
 import { lockOrganization } from './organization-store.ts';
 
 /** A limit on how many of something an organization may have. */
-export interface Room {
+export interface CountLimit {
   /** The plural of what is limited, for messages. */
   readonly what: string;
   readonly limit: number;
@@ -15,10 +15,10 @@ export interface Room {
  * Refuses more than the operator allows. The organization stays locked until the transaction ends, so that concurrent
  * additions are counted one after the other. Call it before anything below the organization is locked.
  */
-export async function requireRoom(
+export async function requireBelowLimit(
   transaction: Transaction,
   organizationId: string,
-  { what, limit, count }: Room,
+  { what, limit, count }: CountLimit,
   { coming = 1, whose = 'The organization' } = {},
 ): Promise<void> {
   if (!(await lockOrganization(transaction, organizationId))) throw organizationNotFound();
@@ -29,6 +29,6 @@ export async function requireRoom(
   });
 }
 
-export function isWithoutRoom(error: unknown): error is Problem {
+export function isLimitReached(error: unknown): error is Problem {
   return error instanceof Problem && error.code === 'LIMIT_REACHED';
 }

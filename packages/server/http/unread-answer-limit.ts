@@ -9,7 +9,7 @@ const lengthMax = 64 * 1024 * 1024;
  * Large answers stay in memory until the client has read them, which may take as long as the client likes. So the
  * unread bytes of an organization, and of a person in all their organizations together, are limited.
  */
-export class AnswersUnderWay {
+export class UnreadAnswerLimit {
   /** By organization or address, and by person. */
   readonly #lengths = new Map<string, number>();
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { byOrganization } from './by-organization.ts';
+import { forEachByOrganization } from './for-each-by-organization.ts';
 
 const items = (organizationId: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ organizationId, name: `${organizationId}${index}` }));
@@ -11,7 +11,7 @@ test('a failing or endless item of one organization does not stop the items of o
   const stuck = new Promise<void>((resolve) => {
     letGo = resolve;
   });
-  const running = byOrganization(
+  const running = forEachByOrganization(
     [...items('slow', 500), ...items('broken', 2), ...items('good', 3)],
     new AbortController().signal,
     async ({ organizationId, name }) => {
@@ -31,7 +31,7 @@ test('a failing or endless item of one organization does not stop the items of o
 test('a run ends although everything of one organization hangs, and another run handles its other items', async () => {
   const tried = new Set<string>();
   const run = () =>
-    byOrganization(
+    forEachByOrganization(
       items('hanging', 100),
       new AbortController().signal,
       (item, signal) => {
@@ -49,7 +49,7 @@ test('a run ends although everything of one organization hangs, and another run 
 test('an organization has one item in progress at a time, and nothing begins after the abort', async () => {
   const ending = new AbortController();
   let [underWay, most, count] = [0, 0, 0];
-  await byOrganization(
+  await forEachByOrganization(
     items('one', 50),
     ending.signal,
     async () => {

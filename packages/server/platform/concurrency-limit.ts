@@ -1,7 +1,7 @@
 import { Problem } from './problem.ts';
 
 /** Limits calls that wait for an external machine: one organization has at most `max` open at once, in each process. */
-export class AtOnce {
+export class ConcurrencyLimit {
   readonly #what: string;
   readonly #max: number;
   readonly #underWay = new Map<string, number>();
