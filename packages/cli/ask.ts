@@ -4,7 +4,7 @@ import { wrongUsage } from './command-failure.ts';
 
 const inputBytesMax = 1024 * 1024;
 
-/** The whole input, such as a secret that should stand neither in the history of the shell nor in the list of processes. */
+/** Reads the whole input, such as a secret that should be neither in the shell's history nor in the process list. */
 export async function readInput(): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -16,7 +16,7 @@ export async function readInput(): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** A question whose answer is not shown. */
+/** Asks a question without showing the answer. */
 export async function askSecretly(question: string): Promise<string> {
   process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -27,7 +27,7 @@ export async function askSecretly(question: string): Promise<string> {
   return answer;
 }
 
-/** For what nothing can be compared with: a slip of the hand would be kept. */
+/** Asks twice when the answer cannot be checked, because a typing mistake would be saved. */
 export async function askTwice(question: string): Promise<string> {
   const answer = await askSecretly(question);
   if (answer !== (await askSecretly('Again: '))) throw wrongUsage('The two were not the same.');

@@ -1,6 +1,6 @@
 import { exitCode } from './exit-codes.ts';
 
-/** A failure the command itself found, with its exit code. */
+/** A failure that the command itself found, with its exit code. */
 export class CommandFailure extends Error {
   readonly code: string;
   readonly exit: number;

@@ -13,8 +13,8 @@ export function withYes(command: Command): Command {
 }
 
 /**
- * Returns once somebody at the terminal has typed y, or --yes was given. Otherwise it throws before anything is done.
- * The question is a function where it has to be looked up first: with --yes nobody reads it.
+ * Returns once somebody at the terminal has typed y, or if --yes was given. Otherwise it throws before anything is
+ * done. The question is a function if it has to be looked up first: with --yes nobody reads it.
  */
 export async function confirm(
   question: string | (() => string | Promise<string>),
@@ -28,7 +28,7 @@ export async function confirm(
   throw new CommandFailure('CANCELLED', 'Nothing was done.', { exit: exitCode.cancelled });
 }
 
-/** On the error stream: the output may go into a file. The end of the input, and Ctrl-C, answer nothing. */
+/** Uses the error stream, because the output may go into a file. The end of the input and Ctrl-C count as no answer. */
 async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));

@@ -5,7 +5,7 @@ import { exitCode, exitCodeOf } from './exit-codes.ts';
 import { fileSentence } from './file-sentence.ts';
 import { exitCodeOfService } from './service/exit-code.ts';
 
-/** Whatever was thrown, in the words a person and a program are told. */
+/** An error in words for a person and for a program. */
 export interface Failure {
   readonly exit: number;
   readonly code: string;
@@ -13,7 +13,7 @@ export interface Failure {
   readonly remedy?: string | undefined;
   readonly details?: unknown;
   readonly requestId?: string | undefined;
-  /** Only for what nobody foresaw. */
+  /** Only for unexpected errors. */
   readonly stack?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ const remedies: Readonly<Record<string, string>> = {
   UNEXPECTED_ANSWER: 'Check that the address is that of a Holdfast service.',
 };
 
-/** The details that a person needs to go on. */
+/** The details that a person needs to continue. */
 function remedyOf({ code, message, details }: HoldfastError): string | undefined {
   const { field, reason, errors, usedBy, requiredRole, requiredScope, reconnect, advice, allowedValues } =
     details ?? {};
@@ -75,7 +75,7 @@ function remedyOf({ code, message, details }: HoldfastError): string | undefined
   return remedies[code];
 }
 
-/** The message tells the first fault already. */
+/** The faults after the first, which the message already contains. */
 function faultsBeyond(message: string, faults: readonly { field?: unknown; reason?: unknown }[]): string | undefined {
   const lines = faults.map(({ field, reason }) => `${field}: ${reason}`).filter((line) => line !== message);
   return lines.length === 0 ? undefined : lines.join('\n');

@@ -9,7 +9,7 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'lies on a disk that cannot be written',
 };
 
-/** What the system said of a file, in words. */
+/** A system error about a file, in words. */
 export function fileSentence(path: string, code: string): string {
   return `The file ${path} ${reasons[code] ?? `cannot be used (${code})`}.`;
 }

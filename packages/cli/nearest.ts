@@ -1,4 +1,4 @@
-/** The candidate that a mistyped word most likely stands for; undefined when none is near. */
+/** The candidate that a mistyped word most likely means; undefined when none is similar. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let leastDistance = Math.min(3, Math.ceil(word.length / 3)) + 1;

@@ -6,7 +6,7 @@ const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** As far as this machine has one that somebody sees; the address was printed anyway. `BROWSER` names another. */
+/** Works if this machine has a visible browser; the address was printed in any case. `BROWSER` names another one. */
 export function openBrowser(address: string): void {
   const { BROWSER, DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION } = process.env;
   const opener = openers[platform()] ?? (DISPLAY || WAYLAND_DISPLAY ? ['xdg-open'] : undefined);

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { exitCode } from './exit-codes.ts';
 
-/** What a command ends with whose reader has gone before it could say how it ended. */
+/** The exit code when the reader of the output has left before the command's end. */
 export const unread: { exit: number } = { exit: exitCode.ok };
 
-/** How commands speak: JSON on one line for programs, sentences for people, progress on the error stream. */
+/** Output of commands: JSON on one line for programs, sentences for people, progress on the error stream. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
@@ -15,7 +15,7 @@ export function printLine(text = ''): void {
 
 const byteUnits = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** Decimal units, three digits that matter: what the dashboard says of the same backup. */
+/** Decimal units with three significant digits, as in the dashboard. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return countOf(bytes, 'byte');
   let [size, unit] = [bytes, 0];
@@ -32,7 +32,7 @@ export function countOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Small amounts keep the digits that make them more than nothing. */
+/** Small amounts keep enough digits to differ from zero. */
 export function formatMoney(amount: number, currency: string): string {
   return `${amount.toFixed(amount > 0 && amount < 1 ? 4 : 2)} ${currency}`;
 }
@@ -49,7 +49,7 @@ export function printTable(rows: readonly (readonly string[])[]): void {
     );
 }
 
-/** A whole line goes out before more is made: a slow reader of the output slows the work instead of filling memory. */
+/** Waits for each line before the next one is made, so that a slow reader slows the work instead of filling memory. */
 export async function writeOut(stream: NodeJS.WritableStream, text: string): Promise<void> {
   if (!stream.write(text)) await once(stream, 'drain');
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-/** Paths as they are typed: told apart from slips before anything is asked, by the service or of a store. */
+/** Typed paths, checked before anything is sent to the service or read from a store. */
 export function documentPath(text: string): string {
   if (segmentCount(text) % 2 === 0) return text;
   throw new InvalidArgumentError('It must be the path of a document, such as users/ada.');
@@ -25,7 +25,7 @@ export function collectionPaths(text: string, former: readonly string[] = []): s
   return [...former, collectionPath(text)];
 }
 
-/** Not a number where a slash is at an end or doubled, or where a segment is one that Firestore does not know. */
+/** NaN if a slash is at an end or doubled, or if Firestore does not allow a segment. */
 function segmentCount(text: string): number {
   const segments = text.split('/');
   return segments.some((segment) => ['', '.', '..'].includes(segment)) ? Number.NaN : segments.length;

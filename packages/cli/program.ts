@@ -4,8 +4,8 @@ import { exitCodeHelp } from './exit-codes.ts';
 import manifest from './package.json' with { type: 'json' };
 
 /**
- * `holdfast local …` works on a store and a database directly; everything else asks a service. Each half has libraries
- * of its own that take a while to load: a command line waits only for those it needs.
+ * `holdfast local …` works directly on a store and a database; everything else calls a service. Each half has its own
+ * libraries that load slowly, so only the needed half is loaded.
  */
 export async function createProgram(argv: readonly string[]): Promise<Command> {
   const program = new Command('holdfast').description('Backups for Firestore').version(manifest.version);

@@ -1,18 +1,21 @@
 import { formatBytes, formatCount } from './output.ts';
 
 const redrawMs = 100;
-/** Where lines stay, such as in the log of a job, few are enough. */
+/** Lines stay where they are printed, such as in a job's log, so few are enough. */
 const lineMs = 30_000;
 const barWidths = { least: 8, most: 24 };
 
 export interface ProgressState {
   readonly documents?: number;
   readonly bytes?: number;
-  /** Between 0 and 1; absent when the end is not known. */
+  /** Between 0 and 1; absent when the total is unknown. */
   readonly share?: number;
 }
 
-/** A bar that redraws itself in place; off a terminal a line now and then, so that a long job does not look like a dead one. */
+/**
+ * A bar that redraws itself in place. Without a terminal it is a line now and then, so that a long job does not look
+ * dead.
+ */
 export class ProgressBar {
   readonly #label: string;
   readonly #isVisible: boolean;
@@ -47,8 +50,8 @@ export class ProgressBar {
 }
 
 /**
- * A label, a bar and what belongs to it on one line that never wraps: the bar shrinks first, then the last parts go, then
- * the label is cut.
+ * A label, a bar and further parts on one line that never wraps: first the bar shrinks, then the last parts are
+ * dropped, then the label is cut.
  */
 export function fitLine(width: number, label: string, share: number | undefined, parts: readonly string[]): string {
   const kept = [...parts];

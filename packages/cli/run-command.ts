@@ -18,8 +18,8 @@ export async function runCommand(program: Command, argv: readonly string[]): Pro
 }
 
 /**
- * Commander would end the process on its own, subcommands too. What is wrong stands first, then what was meant, then
- * where to read on; the whole help would push both off the screen.
+ * Otherwise Commander, and each subcommand, would end the process itself. The error comes first, then what was probably
+ * meant, then where to read more; the whole help would push both off the screen.
  */
 function prepare(command: Command, way: string, isJson: boolean): void {
   command.exitOverride();
@@ -28,7 +28,7 @@ function prepare(command: Command, way: string, isJson: boolean): void {
   for (const nested of command.commands) prepare(nested, `${way} ${nested.name()}`, isJson);
 }
 
-/** `verify` alone is `backup verify` or `local verify`: whoever left out the group is told which there are. */
+/** `verify` alone could be `backup verify` or `local verify`, so a missing group gets a list of the candidates. */
 async function requireCommand(program: Command, word: string): Promise<void> {
   const groups = program.commands.filter(({ commands }) => commands.length > 0);
   const names = [...program.commands.map((command) => command.name()), 'help'];
@@ -47,7 +47,7 @@ async function requireCommand(program: Command, word: string): Promise<void> {
   program.error(`error: unknown command '${word}'\n(Did you mean ${last}?)`, { code: 'commander.unknownCommand' });
 }
 
-/** A script whose variable is empty names nothing: `backup show "$ID"`. */
+/** An empty variable in a script names nothing: `backup show "$ID"`. */
 function requireWords(command: Command): void {
   const empty = command.registeredArguments[command.args.indexOf('')];
   if (empty !== undefined) command.error(`error: argument '${empty.name()}' is empty`);
@@ -56,7 +56,8 @@ function requireWords(command: Command): void {
 async function report(error: unknown, program: Command, argv: readonly string[]): Promise<number> {
   const isJson = argv.includes('--json');
   if (error instanceof CommanderError) return reportUsage(error, isJson);
-  // Knows the errors of the engine and of the service, whose libraries a good run does not both wait for.
+  // Knows the errors of the engine and of the service; loaded on failure, so that a successful run does not wait for
+  // the libraries of both.
   const { failureOf } = await import('./failure.ts');
   const failure = withMeantCommand(failureOf(error), program, argv);
   if (isJson) {
@@ -74,13 +75,13 @@ function reportUsage({ exitCode: code, message }: CommanderError, isJson: boolea
   return exitCode.usage;
 }
 
-/** `backup lst` asks for a project called lst: whoever mistyped `list` is told so. */
+/** `backup lst` looks for a project called lst, so the error also suggests `list`. */
 function withMeantCommand(failure: Failure, program: Command, argv: readonly string[]): Failure {
   if (failure.exit !== exitCode.notFound || failure.remedy !== undefined) return failure;
   const [group = '', word = ''] = argv.slice(2);
   const commands = program.commands.find((command) => command.name() === group)?.commands ?? [];
   const names = commands.map((command) => command.name());
-  // A command that was spelled right is not what was mistyped.
+  // A correctly spelt command is not the mistyped word.
   const meant = names.includes(word) ? undefined : nearest(word, names);
   return meant === undefined ? failure : { ...failure, remedy: `Did you mean \`holdfast ${group} ${meant}\`?` };
 }

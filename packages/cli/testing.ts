@@ -27,7 +27,7 @@ export interface Outcome {
   readonly json: any;
 }
 
-/** A service with a project in it for the command lines of one file of tests, signed in as the project's owner. */
+/** A service with a project for the command lines of one test file, signed in as the project's owner. */
 export function useService(environment: Record<string, string> = {}): void {
   beforeAll(async () => {
     app = await startTestApp(environment);
@@ -62,7 +62,7 @@ export function useService(environment: Record<string, string> = {}): void {
   afterEach(() => vi.unstubAllEnvs());
 }
 
-/** A command line in this process, its output captured. */
+/** Runs a command line in this process and captures its output. */
 export async function holdfast(...words: string[]): Promise<Outcome> {
   const [out, error] = [capture(process.stdout), capture(process.stderr)];
   const before = process.exitCode;
@@ -101,7 +101,7 @@ function parse(text: string): unknown {
 
 export const main = new URL('./main.ts', import.meta.url).pathname;
 
-/** A command line as people run it, in a process of its own. */
+/** Runs a command line as people do, in a separate process. */
 export async function holdfastProcess(words: string[], input = ''): Promise<Outcome> {
   return await new Promise((resolve) => {
     const child = execFile(process.execPath, [main, ...words], { env: process.env }, (error, out, errorText) =>

@@ -9,16 +9,16 @@ import { fileSentence } from './file-sentence.ts';
 type Text = AsyncIterable<string> | Iterable<string>;
 
 interface WholeFileOptions {
-  /** Takes the place of no other file. The name is claimed before the first piece of the text is asked for. */
+  /** Never replaces another file. The name is claimed before the first piece of the text is requested. */
   readonly isNew?: boolean;
-  /** Who may use it; without it as the file before it, or as usual. */
+  /** The permissions; without them those of the former file, or the usual ones. */
   readonly mode?: number;
 }
 
 /**
- * Writes a file whole or not at all: it gets its name when the last byte is on the disk, and whatever ends the text early leaves the
- * file of before and nothing else. Two that write the same file have a draft each; the last to end wins. Through a link
- * it is the file behind it. What is no file, such as a pipe or a device, is written into and stays what it is; then the answer is false.
+ * Writes a file as a whole or not at all. The file gets its name when the last byte is on the disk, so a failure leaves
+ * only the former file. Two writers of one file use separate drafts, and the last one wins. A link is followed.
+ * Anything but a regular file, such as a pipe or a device, is written directly; then the result is false.
  */
 export async function writeWholeFile(output: string, text: Text, options: WholeFileOptions = {}): Promise<boolean> {
   if (output === '') throw new CommandFailure('FILE_ERROR', 'The name of the file is empty.', { exit: exitCode.usage });
@@ -31,7 +31,7 @@ export async function writeWholeFile(output: string, text: Text, options: WholeF
   return there === undefined || there.isFile();
 }
 
-/** An empty file holds the name for the draft. Not every disk knows links, the other way to take the place of none. */
+/** An empty file reserves the name. Hard links, the other way to replace no file, do not exist on every disk. */
 async function claimed(output: string, write: () => Promise<void>): Promise<void> {
   await step(output, async () => await (await open(output, 'wx', 0o600)).close());
   try {
@@ -54,7 +54,7 @@ async function writeDraft(
   const handle = await step(output, () => open(draft, 'wx', mode ?? formerMode));
   try {
     await writeInto(output, handle, text, async () => {
-      // What the user may do by default does not take rights from a file that had them.
+      // The default permissions must not change those of an existing file.
       if (mode === undefined && formerMode !== undefined) await handle.chmod(formerMode);
       await handle.sync();
     });
@@ -79,7 +79,7 @@ async function writeInto(
   }
 }
 
-/** What fails here is about the file, and is told by the name that the user gave; what the text fails with is not. */
+/** An error here is about the file and names it as the user did; errors of the text itself are passed on. */
 async function step<T>(output: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

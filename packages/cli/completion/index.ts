@@ -6,7 +6,7 @@ import { zshCompletion } from './zsh.ts';
 
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
-/** `source <(holdfast completion bash)`: what the shell completes is read from the commands themselves. */
+/** `source <(holdfast completion bash)`: the completions come from the commands themselves. */
 export function completionCommand(program: Command): Command {
   return new Command('completion')
     .description('print what makes your shell complete these commands')

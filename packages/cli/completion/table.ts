@@ -14,12 +14,12 @@ export interface OptionEntry {
   readonly choices: readonly string[];
 }
 
-/** What may follow a way through the commands, such as `backup list`. */
+/** What may follow a sequence of commands, such as `backup list`. */
 export interface Entry {
   readonly way: string;
   readonly commands: readonly Word[];
   readonly options: readonly OptionEntry[];
-  /** Values of arguments that are one of a few. */
+  /** The allowed values of the argument, if it has a fixed set. */
   readonly values: readonly string[];
 }
 
@@ -52,7 +52,7 @@ function optionEntry({ long, short, description, required, optional, argChoices 
   };
 }
 
-/** Quotes and the like mean something else in each shell; a completion needs none of them. */
+/** Quotes and similar characters mean something else in each shell, and a completion needs none of them. */
 function firstSentence(text: string): string {
   return text
     .split(';')[0]!

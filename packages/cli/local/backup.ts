@@ -80,7 +80,7 @@ async function backUp(session: Session, options: BackupOptions): Promise<void> {
   }
 }
 
-/** Told before the database is read: the storage would refuse the manifest, which comes last. */
+/** Checked before the database is read: the storage would only refuse the manifest, which is written last. */
 async function requireFreeId({ store, signal }: Session, backupId: string): Promise<void> {
   if ((await store.head(manifestKey(backupId), { signal })) === undefined) return;
   throw new CommandFailure(

@@ -87,7 +87,7 @@ async function showDocuments(view: View, collection: string | undefined, options
   if (hasMore) printLine(`… more behind --after ${entries.at(-1)!.path}`);
 }
 
-/** A search offline has all the time it needs. */
+/** An offline search has no time limit. */
 const searchBudgetMs = Number.POSITIVE_INFINITY;
 
 async function showFound(view: View, selected: SearchOptions, { json }: BrowseOptions): Promise<void> {

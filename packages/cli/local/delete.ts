@@ -17,7 +17,7 @@ export function deleteCommand(): Command {
           const { store, signal } = session;
           await requireUnused(session, backupId, options);
           await confirm(`Delete the backup ${backupId} from ${store.location}?`, options);
-          // Somebody may have built on it while the question stood there.
+          // A backup may have been built on it while the question was waiting.
           await requireUnused(session, backupId, options);
           const { objects, versionsKept } = await deleteBackup(store, backupId, { signal });
           if (options.json) printJson({ deleted: backupId, objects, versionsKept });

@@ -58,7 +58,7 @@ async function diff(session: Session, reference: string, against: string, option
   if (counts.added + counts.removed + counts.changed > 0) process.exitCode = exitCode.different;
 }
 
-/** Of the other side nothing is read that the backup does not cover: of what was never saved nobody knows whether it changed. */
+/** Only what the backup covers is compared: of other documents nobody knows whether they changed. */
 function readScope({ body }: View, options: DiffOptions): Scope {
   const asked = scopeOf(options);
   const covered = body?.scope ?? wholeDatabase;
@@ -72,7 +72,7 @@ function readScope({ body }: View, options: DiffOptions): Scope {
 
 type EmptyAmong = (collections: readonly string[]) => Promise<string[]>;
 
-/** Throws when a collection that was named, or left out by name, has documents on neither side. */
+/** Throws when a named or excluded collection has no documents on either side. */
 async function requireSomewhere(
   view: View,
   emptyAmong: EmptyAmong,
@@ -90,7 +90,7 @@ function sideOf(view: View, { signal }: Session, scope: Scope): DiffSide {
 
 interface OtherSide {
   readonly side: DiffSide;
-  /** Beyond it the other side knows nothing; undefined: it knows everything. */
+  /** The scope of the other side; undefined when it covers everything. */
   readonly covered: Scope | undefined;
   readonly emptyAmong: EmptyAmong;
   close(): Promise<void>;

@@ -12,7 +12,7 @@ import { restoreCommand } from './restore.ts';
 import { rewrapCommand } from './rewrap.ts';
 import { verifyCommand } from './verify.ts';
 
-/** Everything that works without the service, with nothing but the store and the key. */
+/** Everything that works without the service, with only the store and the key. */
 export function localCommand(): Command {
   const local = new Command('local');
   const commands = [

@@ -18,8 +18,8 @@ interface OpenedStore {
 }
 
 /**
- * The newest backup of a whole database, by the moment it shows: no part of one, none that was made before a restore, and none that was made of a
- * file. A store may hold several databases, and the newest of another one is not what anybody means.
+ * The newest backup of a whole database, by the time of its data. Partial backups, safety backups and imported files do
+ * not count. A store may contain several databases, and only one of them can be meant.
  */
 export async function latestId({ store, keys, codec, signal }: OpenedStore, project: string): Promise<string> {
   const newest = new Map<string, { backupId: string; snapshotTime: string; createdAt: string }>();
@@ -59,7 +59,7 @@ export async function latestId({ store, keys, codec, signal }: OpenedStore, proj
   );
 }
 
-/** A damaged one may be the one that is meant; one under another key may be, or is somebody else's. */
+/** A newer damaged backup, or one under another key, may be the one that is meant, so it is mentioned. */
 function tellNewer(unread: readonly CatalogueEntry[], chosen: { backupId: string; createdAt: string }): void {
   const newer = unread.filter(({ createdAt }) => createdAt === null || createdAt > chosen.createdAt);
   const damaged = newer.find(({ problem }) => problem?.code !== 'DECRYPTION_ERROR');

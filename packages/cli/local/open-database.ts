@@ -37,7 +37,7 @@ async function connectionOf({ emulator, credentials }: DatabaseOptions): Promise
   return { type: 'service_account', key: (await googleKeyFile(credentials)) as ServiceAccountKey };
 }
 
-/** The bucket's credentials and the key of a backup open no database. */
+/** The bucket's credentials and a backup's key do not give access to a database. */
 function noCredentials(): CommandFailure {
   return wrongUsage(
     'The database needs credentials of its own.',

@@ -12,8 +12,8 @@ import {
 /**
  * A store from its address: a folder, `s3://bucket/prefix?region=…&endpoint=…`, `spaces://bucket/prefix?region=…` or
  * `gs://bucket/prefix`. S3 credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, Google's from the file
- * that GOOGLE_APPLICATION_CREDENTIALS names. A folder that does not exist is made for those who put the first backup
- * into it, and for nobody else: a mistyped one never looks like an empty one.
+ * that GOOGLE_APPLICATION_CREDENTIALS names. A missing folder is only created for a command that writes the first
+ * backup, so that a mistyped folder never looks like an empty one.
  */
 export async function openStore(address: string, { isMade = false } = {}): Promise<BlobStore> {
   const url = /^[a-z0-9]+:\/\//.test(address) ? new URL(address) : undefined;

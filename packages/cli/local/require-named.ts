@@ -12,7 +12,7 @@ export function notThere(code: string, sentence: string, names: readonly string[
   });
 }
 
-/** Throws, before anything is done, when the backup holds nothing in a collection, or not a document, that was named. */
+/** Throws, before anything is done, when the backup has nothing in a named collection, or not the named document. */
 export async function requireInBackup(view: View, scope: Scope, signal: AbortSignal): Promise<void> {
   if (scope.documents !== undefined) {
     const missing = new Set(scope.documents);
@@ -24,7 +24,7 @@ export async function requireInBackup(view: View, scope: Scope, signal: AbortSig
   }
 }
 
-/** Those of the collections in which the backup holds nothing. */
+/** The given collections in which the backup has nothing. */
 export async function emptyInView(
   view: View,
   scope: Scope,
@@ -42,7 +42,7 @@ async function isEmpty(view: View, scope: Scope, signal: AbortSignal): Promise<b
   return true;
 }
 
-/** The named collections without documents; throws when all of them have none. */
+/** The named collections without documents; throws when none of them has any. */
 export async function emptyInDatabase(
   source: Pick<DocumentSource, 'count'>,
   scope: Scope,

@@ -76,7 +76,7 @@ async function restore(session: Session, reference: string, options: RestoreOpti
     if (options.authUsers) requireUsers(chain.at(-1)!);
     const view = viewOfChain(chain);
     const scope = await chosenScope(view, options, session.signal);
-    // A collection that the backup covers and that is empty in it may well be named to be emptied.
+    // With --delete-extra, a covered collection that is empty in the backup may be named on purpose, to empty it.
     if (scope.documents || !options.deleteExtra) await requireInBackup(view, scope, session.signal);
     if (options.dryRun) await preview(session, view, scope, database, options);
     else await write(session, chain.at(-1)!, view, scope, database, options);
@@ -85,7 +85,7 @@ async function restore(session: Session, reference: string, options: RestoreOpti
   }
 }
 
-/** Who asks for accounts and gets none would learn it when people cannot sign in. */
+/** Otherwise the missing accounts would only be noticed when people cannot sign in. */
 function requireUsers({ backupId, body }: BackupReader): void {
   if (body.authUsers !== null) return;
   throw new CommandFailure('VALIDATION_ERROR', `The backup ${backupId} holds no accounts, so nothing was written.`, {
@@ -94,7 +94,7 @@ function requireUsers({ backupId, body }: BackupReader): void {
   });
 }
 
-/** One scope for what is put, deleted and counted: what was asked, within what the backup covers. */
+/** One scope for writing, deleting and counting: the requested one within what the backup covers. */
 async function chosenScope(view: View, options: RestoreOptions, signal: AbortSignal): Promise<Scope> {
   requireDocuments(options);
   const asked = scopeOf(options);
@@ -114,7 +114,7 @@ async function chosenScope(view: View, options: RestoreOptions, signal: AbortSig
   return { ...covered, excludeCollections: [...new Set([...scope.excludeCollections, ...asked.excludeCollections])] };
 }
 
-/** Who says both may lose what the one was meant to keep. */
+/** The two options contradict each other, and one could lose what the other should keep. */
 function requireOneWish({ below, subcollections, documents }: RestoreOptions, asked: Scope): void {
   if (below && subcollections === false) throw wrongUsage('--below and --no-subcollections contradict each other.');
   const leftOut = documents?.find((path) => isLeftOut(path, asked));
@@ -207,7 +207,7 @@ async function write(
   report(result, users, options.json === true);
 }
 
-/** A long restore is not begun anew because somebody pressed Ctrl-C. */
+/** Says how to continue, so that a long restore is not started again after Ctrl-C. */
 function stopped(reached: ApplyProgress | undefined): CommandFailure {
   const after = reached?.settledThrough;
   return new CommandFailure(
@@ -222,7 +222,7 @@ function stopped(reached: ApplyProgress | undefined): CommandFailure {
   );
 }
 
-/** What somebody changed while the restore ran is not deleted. */
+/** Documents that changed during the restore are not deleted. */
 const leaveChanges: WriteGuard = {
   repeatedRecords: 0,
   former: async () => undefined,

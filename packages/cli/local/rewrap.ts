@@ -25,7 +25,7 @@ export function rewrapCommand(): Command {
             ...(newPassphraseFile === undefined ? {} : { passphraseFile: newPassphraseFile }),
           };
           const next = await secretsFrom(given, session.store, { question: 'New passphrase: ', isNew: true });
-          // One that broke off has left a part of the chain under the new key already.
+          // After an interruption, a part of the chain is already under the new key.
           const keys = session.keys.openingAlso(next);
           const to = new KeyRing(next);
           const chain = await chainOf({ ...session, keys }, reference);

@@ -20,13 +20,13 @@ export interface SecretOptions {
 
 interface Asking {
   readonly question?: string;
-  /** Nothing tells yet whether it is the right one: it is typed twice. */
+  /** It cannot be checked yet, so it is typed twice. */
   readonly isNew?: boolean;
 }
 
 /**
  * From a key file, a passphrase file, a recovery kit, a master key, the environment, or a question at the terminal; in
- * this order. A master key opens the keys that lie beside the backups.
+ * this order. A master key opens the keys that are stored beside the backups.
  */
 export async function keyRingOf(options: SecretOptions, store: BlobStore, asking: Asking = {}): Promise<KeyRing> {
   return new KeyRing(await secretsFrom(options, store, asking));
@@ -75,7 +75,7 @@ async function isEmpty(store: BlobStore): Promise<boolean> {
 /** The lines of a recovery kit that hold keys. */
 function parseKit(text: string): KeptKey[] {
   const keys: KeptKey[] = [];
-  // What follows are names that people gave, which may read like a key.
+  // The text after it contains names that people chose, which may look like a key.
   const [written = ''] = text.split(/^Storage destinations /m);
   for (const line of written.split(/\r?\n/)) {
     const [word, keyId = '', kind = '', key = '', salt, iterations] = line.trim().split(' ');

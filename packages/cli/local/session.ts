@@ -16,7 +16,7 @@ import { openStore } from './open-store.ts';
 import type { StoreOptions } from './options.ts';
 import { keyRingOf } from './secrets.ts';
 
-/** What a command on a store works with; closed when it ends, stopped by Ctrl-C. */
+/** Everything a command on a store needs; closed when it ends, stopped by Ctrl-C. */
 export interface Session {
   readonly store: BlobStore;
   readonly keys: KeyRing;
@@ -24,7 +24,7 @@ export interface Session {
   readonly signal: AbortSignal;
 }
 
-/** `isMade`: the command may be the first to write into the store, so its folder is made when there is none. */
+/** `isMade`: the command may be the first to write into the store, so a missing folder is created. */
 export async function withSession(
   options: StoreOptions,
   work: (session: Session) => Promise<void>,
@@ -45,7 +45,7 @@ export async function withSession(
   }
 }
 
-/** The chain that ends at a backup, named by its id or by `latest`. */
+/** The chain that ends at a backup, given by its id or by `latest`. */
 export async function chainOf(session: Session, reference: string): Promise<BackupReader[]> {
   const isLatest = reference === 'latest' || reference.startsWith('latest:');
   const backupId = isLatest ? await latestId(session, reference.slice('latest:'.length)) : reference;

@@ -17,7 +17,7 @@ interface ExportOptions extends ServiceOptions, Filters {
   readonly output?: string;
 }
 
-/** What an auditor asks for; admins and the owner may. */
+/** What an auditor needs; admins and the owner may use it. */
 export function auditCommand(): Command {
   const about = 'the audit log: who did what, and whether the log is whole';
   return groupCommand('audit', about, [entriesCommand(), verifyCommand(), exportCommand()]);

@@ -17,8 +17,8 @@ const refusals: Readonly<Record<string, string>> = {
 const codePattern = /^hfc_[\w-]+$/;
 
 /**
- * A person signs in at the identity provider with a browser, which comes back to a port of this machine with a code.
- * The code opens nothing without the verifier, which never leaves this process but for the exchange.
+ * A person signs in at the identity provider with a browser, which returns to a port of this machine with a code. The
+ * code is useless without the verifier, which leaves this process only for the exchange.
  */
 export async function signInByBrowser(
   url: string,
@@ -54,7 +54,7 @@ function addressOf(url: string, redirectUri: string, state: string, codeVerifier
   return address.href;
 }
 
-/** By the browser of this machine, or by what a person pastes; whichever comes first. */
+/** Answered by this machine's browser, or by what a person pastes, whichever comes first. */
 async function answered(loopback: Loopback, signal: AbortSignal): Promise<SignInAnswer> {
   const over = AbortSignal.any([signal, AbortSignal.timeout(patienceMinutes * minuteMs)]);
   const terminal = createInterface({ input: process.stdin });

@@ -8,7 +8,7 @@ interface CollectionNode {
   readonly collections: readonly CollectionNode[];
 }
 
-/** The tree of a database or of a backup, each level further in. */
+/** The tree of a database or of a backup, indented by level. */
 export async function printCollections(nodes: AsyncIterable<CollectionNode>, { json }: ServiceOptions): Promise<void> {
   const collections: CollectionNode[] = [];
   for await (const node of nodes) collections.push(node);

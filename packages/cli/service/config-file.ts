@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { wrongUsage } from '../command-failure.ts';
 import { writeWholeFile } from '../whole-file.ts';
 
-/** What `login` keeps. The file holds secrets: only its owner may read it. */
+/** What `login` stores. The file contains secrets, so only its owner may read it. */
 export interface StoredSignIn {
   readonly url: string;
   /** An API key or an access token. */
   readonly token: string;
   readonly organizationId?: string;
-  /** Of a person's sign-in that can be renewed. */
+  /** Only for a person's sign-in that can be renewed. */
   readonly refreshToken?: string;
   /** Milliseconds since 1970. */
   readonly expiresAtMs?: number;
@@ -35,12 +35,12 @@ function parse(content: string, path: string): StoredSignIn {
     const value = JSON.parse(content) as Partial<StoredSignIn> | null;
     if (typeof value?.url === 'string' && typeof value.token === 'string') return value as StoredSignIn;
   } catch {
-    // Said below, like any other content that is none of ours.
+    // Reported below, like any other invalid content.
   }
   throw wrongUsage(`The file ${path} holds no sign-in.`, 'Sign in again with `holdfast login`.');
 }
 
-/** Put in place as a whole: a reader never sees half a file, and a crash leaves the old one. */
+/** Replaces the file as a whole: a reader never sees half a file, and a crash leaves the old one. */
 export async function writeSignIn(signIn: StoredSignIn, path = configPath()): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeWholeFile(path, [`${JSON.stringify(signIn, null, 2)}\n`], { mode: 0o600 });

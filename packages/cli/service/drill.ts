@@ -40,7 +40,7 @@ function startDrill(): Command {
     );
 }
 
-/** A drill is found among those of its backup. */
+/** Finds a drill among those of its backup. */
 async function findDrill({ client }: Service, { id, backupId }: Drill): Promise<Drill> {
   for await (const drill of client.paginate('listDrills', { params: { backupId }, query: { limit: 200 } }))
     if (drill.id === id) return drill;

@@ -77,7 +77,7 @@ async function secretOf({ passphraseFile, keyFile }: SetOptions): Promise<{ pass
   return { passphrase: await askTwice('Passphrase: ') };
 }
 
-/** A key file may hold hexadecimal digits too. */
+/** A key file may also contain hexadecimal digits. */
 function base64Of(text: string): string {
   return /^[0-9a-fA-F]{64}$/.test(text) ? Buffer.from(text, 'hex').toString('base64') : text;
 }

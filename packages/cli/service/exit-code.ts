@@ -1,7 +1,7 @@
 import { type ErrorCode, errorDefinition, errorCodes as serviceCodes } from '@holdfast/contract';
 import { exitCode } from '../exit-codes.ts';
 
-/** Codes that say more than their HTTP status does. */
+/** Codes that say more than their HTTP status. */
 const byServiceCode: Readonly<Record<string, number>> = {
   INTEGRITY_ERROR: exitCode.damaged,
   DECRYPTION_ERROR: exitCode.wrongKey,

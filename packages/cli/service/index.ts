@@ -20,7 +20,7 @@ import { serviceAccountCommand } from './team/service-account.ts';
 import { webhookCommand } from './webhook/index.ts';
 import { whoamiCommand } from './whoami.ts';
 
-/** Everything that asks a service. */
+/** Everything that calls a service. */
 export function serviceCommands(): Command[] {
   return [
     loginCommand,

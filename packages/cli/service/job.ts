@@ -1,6 +1,6 @@
 import type { Backup, JobError, JobStatus } from '@holdfast/contract';
 
-/** What a backup, a restore, a drill and a task of a destination have in common. */
+/** The common fields of a backup, a restore, a drill and a storage task. */
 export interface Job {
   readonly id: string;
   readonly status: JobStatus;

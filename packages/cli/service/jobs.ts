@@ -9,17 +9,17 @@ import type { WaitOptions } from './options.ts';
 import { ProgressBoard } from './progress-board.ts';
 import type { Service } from './session.ts';
 
-/** So long a service may be away before waiting for its job is given up. */
+/** Waiting for a job is given up after the service was unreachable for this long. */
 const patienceMs = 2 * minuteMs;
 const retryMs = 500;
-/** A stream that has told nothing for so long is opened again: its connection may be dead. */
+/** A stream that was silent for this long is opened again, because its connection may be dead. */
 const quietMsMax = 30_000;
 
 export function isOver({ status }: Pick<Job, 'status'>): boolean {
   return status !== 'pending' && status !== 'running';
 }
 
-/** Asks again and again while the service is away for a moment. */
+/** Retries while the service is unreachable for a moment. */
 export async function patiently<T>({ signal }: Service, ask: () => Promise<T>): Promise<T> {
   const startedAtMs = performance.now();
   for (;;) {
@@ -37,7 +37,7 @@ function isPassing(error: unknown): boolean {
   return error.code === 'NETWORK_ERROR' || error.status === 429 || error.status === 503;
 }
 
-/** Every step of a job as the service tells it, until it has ended; connected anew when the connection breaks. */
+/** Every step of a job as the service reports it, until it has ended; reconnects when the connection breaks. */
 export async function* followJob(service: Service, id: string): AsyncGenerator<Job> {
   for (;;) {
     const quiet = new AbortController();
@@ -73,7 +73,7 @@ export function kindOf(id: string): 'backup' | 'restore' {
   throw wrongUsage(`${id} is the id of neither a backup nor a restore.`);
 }
 
-/** Shows how a backup or a restore goes until it has ended, and gives its final record. */
+/** Shows the progress of a backup or a restore until it has ended, and returns its final record. */
 export async function waitForJob(service: Service, id: string, options: WaitOptions): Promise<Backup | Restore> {
   const board = new ProgressBoard(options);
   try {
@@ -90,7 +90,7 @@ export async function recordOf({ client }: Service, id: string): Promise<Backup 
     : await client.getBackup({ params: { backupId: id } });
 }
 
-/** For jobs without a stream of events: asks each second. */
+/** For jobs without a stream of events: polls each second. */
 export async function pollJob<T extends Job>(
   service: Service,
   ask: () => Promise<T>,
@@ -109,7 +109,7 @@ export async function pollJob<T extends Job>(
   }
 }
 
-/** A job that did not reach its aim says so in the exit code. */
+/** Sets the exit code of a job that did not succeed. */
 export function reportEnd(job: Pick<Job, 'status' | 'error'>): void {
   if (!isOver(job) || job.status === 'completed') return;
   const { status, error } = job;
@@ -117,7 +117,7 @@ export function reportEnd(job: Pick<Job, 'status' | 'error'>): void {
   else process.exitCode = error === null ? exitCode.jobFailed : exitCodeOfService(error.code);
 }
 
-/** Why a job failed and how to mend it, on the error stream. */
+/** Why a job failed and how to fix it, on the error stream. */
 export function printJobError({ error }: Pick<Job, 'error'>): void {
   if (error !== null) process.stderr.write(`${error.code}: ${error.message}\n${error.advice}\n`);
 }

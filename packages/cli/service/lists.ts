@@ -6,7 +6,7 @@ export interface Some<T> {
   readonly hasMore: boolean;
 }
 
-/** The first so many; pages are fetched as they are needed. */
+/** The first `limit` entries; pages are fetched as needed. */
 export async function takeSome<T>(entries: AsyncIterable<T>, limit: number): Promise<Some<T>> {
   const items: T[] = [];
   for await (const entry of entries) {
@@ -16,7 +16,7 @@ export async function takeSome<T>(entries: AsyncIterable<T>, limit: number): Pro
   return { items, hasMore: false };
 }
 
-/** Enough for one page to tell whether there is more. */
+/** One more than the limit, so that one page shows whether there is more. */
 export function pageSize(limit: number): number {
   return Math.min(limit + 1, 200);
 }
@@ -37,7 +37,7 @@ export async function printList<T>(
   if (hasMore) printLine(`… more with a larger --limit`);
 }
 
-/** Names and values in two columns; what is absent is left out. */
+/** Names and values in two columns; absent values are left out. */
 export function printRecord(fields: Readonly<Record<string, string | number | boolean | null | undefined>>): void {
   printTable(
     Object.entries(fields).flatMap(([name, value]) =>

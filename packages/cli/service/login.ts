@@ -41,7 +41,7 @@ export function loginCommand(): Command {
           const identity = await identify(connect(signIn, signal), signIn.token);
           const wanted = options.organization || process.env.HOLDFAST_ORGANIZATION || undefined;
           const organizationId = chooseOrganization(identity, wanted);
-          // A link works once: what it gave is kept, whatever is wrong with the rest.
+          // A link works once, so its sign-in is saved whatever else is wrong.
           await writeSignIn({ ...signIn, ...(organizationId === undefined ? {} : { organizationId }) });
           if (wanted !== undefined && organizationId === undefined) throw wrongUsage(`You do not belong to ${wanted}.`);
           showIdentity({ ...identity, url: signIn.url, organizationId: organizationId ?? null }, options);
@@ -67,14 +67,14 @@ async function obtain(link: string | undefined, options: LoginOptions, signal: A
   }
   const given = apiKey ?? token;
   if (given !== undefined) return { url, token: await secretOf(given) };
-  // A program that forgot its secret is told so, and does not wait for a person.
+  // A program without a secret gets an error instead of waiting for a person.
   if (!process.stdin.isTTY && options.browser) throw wrongUsage(waysIn);
   const { provider } = await createClient({ baseUrl: url }).getSignInMethods();
   if (provider !== null) return await signInByBrowser(url, { opens: options.browser, signal });
   return { url, token: await askForKey() };
 }
 
-/** What is behind the link sets cookies, as it is made for a browser; the tokens in them are what a command needs. */
+/** The link sets cookies because it is made for a browser; a command needs the tokens in them. */
 async function followLink(link: string): Promise<StoredSignIn> {
   const found = URL.parse(link);
   const token = found?.searchParams.get('token');
@@ -90,7 +90,7 @@ async function followLink(link: string): Promise<StoredSignIn> {
   return await renewed({ url, token: accessToken, refreshToken });
 }
 
-/** Whoever types the line of before once more is signed in already. */
+/** A person who repeats the same command is already signed in. */
 function tellOfLink(error: unknown): never {
   if (!(error instanceof HoldfastError && error.code === 'UNAUTHORIZED')) throw error;
   throw new CommandFailure(error.code, error.message, {

@@ -18,7 +18,7 @@ export function logoutCommand(): Command {
   );
 }
 
-/** A service that is away, or a sign-in that has ended, does not keep the secret here. */
+/** If the service is unreachable or the sign-in has ended, the local secret is removed all the same. */
 async function revoke(signIn: StoredSignIn): Promise<boolean> {
   try {
     await connect(signIn).logout();

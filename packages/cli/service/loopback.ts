@@ -2,14 +2,14 @@ import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the service sent the browser back with. */
+/** The parameters with which the service sent the browser back. */
 export interface SignInAnswer {
   readonly code?: string;
   readonly error?: string;
 }
 
 const host = '127.0.0.1';
-/** The one that the service takes. */
+/** The path that the service allows. */
 const path = '/signed-in';
 const connectionsMax = 20;
 const requestMs = 10_000;
@@ -19,7 +19,7 @@ const page = (title: string, text: string) => `<!doctype html>
 <h1>${title}</h1><p>${text}</p></html>
 `;
 
-/** Listens on this machine, on whatever port is free, for the one answer to the sign-in that has this state. */
+/** Listens on any free port of this machine for the one answer to the sign-in with this state. */
 export class Loopback {
   readonly #server: Server;
   readonly #state: string;
@@ -47,7 +47,7 @@ export class Loopback {
     return `http://${host}:${(this.#server.address() as AddressInfo).port}${path}`;
   }
 
-  /** The answer in an address that the browser ended at; undefined when it answers another sign-in, or none. */
+  /** The answer in the browser's final address; undefined when it is for another sign-in, or has none. */
   read(address: string): SignInAnswer | undefined {
     const url = URL.parse(address, this.redirectUri);
     if (url?.pathname !== path || !isSame(url.searchParams.get('state') ?? '', this.#state)) return undefined;
@@ -61,7 +61,7 @@ export class Loopback {
     this.#server.closeAllConnections();
   }
 
-  /** Anybody on this machine can ask; only who knows the state is heard, and only once. */
+  /** Anybody on this machine can send a request; only one with the right state counts, and only once. */
   #respond(request: IncomingMessage, response: ServerResponse, heard: (answer: SignInAnswer) => void): void {
     const answer = request.method === 'GET' ? this.read(request.url ?? '') : undefined;
     response.setHeader('content-type', 'text/html; charset=utf-8');

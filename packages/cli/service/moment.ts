@@ -11,7 +11,7 @@ const unitMs: Readonly<Record<string, number>> = {
 const agoPattern = /^(\d+(?:\.\d+)?|an?)\s*(second|minute|hour|day)s?\s+ago$/i;
 const timePattern = /^\d{4}-\d\d-\d\dT/;
 
-/** Whether a word stands for a moment and not for something with a name. */
+/** Whether a word is a moment and not a name. */
 export function isMoment(text: string): boolean {
   return agoPattern.test(text.trim()) || timePattern.test(text);
 }
@@ -25,7 +25,7 @@ export function parseMoment(text: string, now: Date = new Date()): string {
   }
   if (timePattern.test(text)) {
     const time = Date.parse(text);
-    // Kept as it was given: it may have more digits than a date can hold.
+    // Kept as it was given, because it may have more digits than a date can hold.
     if (!Number.isNaN(time)) return /(Z|[+-]\d\d:\d\d)$/.test(text) ? text : new Date(time).toISOString();
   }
   throw new InvalidArgumentError('Give a moment such as "2 hours ago" or 2026-03-01T12:00:00Z.');

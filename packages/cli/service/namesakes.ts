@@ -5,7 +5,9 @@ interface Named {
   readonly name: string;
 }
 
-/** Said right after something was added: from then on its name alone names neither of them. */
+/**
+ * Warns right after something was added with an existing name: from then on the name alone identifies neither of them.
+ */
 export async function tellNamesake(all: AsyncIterable<Named>, added: Named, kind: string): Promise<void> {
   try {
     for await (const { id, name } of all)
@@ -15,7 +17,7 @@ export async function tellNamesake(all: AsyncIterable<Named>, added: Named, kind
         return;
       }
   } catch (error) {
-    // A key may add what it cannot list.
+    // A key may add things that it cannot list.
     if (!(error instanceof HoldfastError && error.status === 403)) throw error;
   }
 }

@@ -15,12 +15,12 @@ export function serviceCommand(name: string, description: string): Command {
     .option('--json', 'JSON on the output instead of sentences');
 }
 
-/** The command of a group whose name may be left out. */
+/** The default command of a group, whose name may be left out. */
 export const usualCommands = new WeakMap<Command, Command>();
 
 /**
- * A word that stands before others, such as `backup` in `backup list`. One of them may be left out, as in
- * `backup <project>`: the help of the group shows its options too.
+ * A word before others, such as `backup` in `backup list`. One of the commands may be left out, as in `backup
+ * <project>`: the group's help shows its options too.
  */
 export function groupCommand(
   name: string,

@@ -4,17 +4,17 @@ import type { Job } from './job.ts';
 
 const redrawMs = 100;
 const linesMax = 20;
-/** A log has no width; its lines are kept whole. */
+/** A log has no width, so its lines are not cut. */
 const logWidth = 200;
-/** A job that has not begun by then may be waiting for somebody who is not there. */
+/** A job that has not begun after this time may be waiting for a missing worker. */
 const turnMs = 20_000;
 
-/** Where the board is drawn: a terminal, or a log that takes a line at a time. */
+/** Where the board is drawn: a terminal, or a log that takes one line at a time. */
 export type BoardStream = Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean; readonly columns?: number };
 
 /**
- * A bar for each of several jobs, redrawn in place on a terminal. Into a log goes a line at each change of state and
- * each tenth; programs that asked for JSON are told nothing on the side.
+ * A bar for each of several jobs, redrawn in place on a terminal. A log gets a line at each change of state and each
+ * tenth. With JSON output nothing is drawn.
  */
 export class ProgressBoard {
   readonly #stream: BoardStream;

@@ -11,7 +11,7 @@ export function recoveryKitCommand(): Command {
     .action(
       async (file: string, options: ServiceOptions) =>
         await withService(options, async ({ client }) => {
-          // The file first: a kit that was taken and could not be kept would stop the reminders.
+          // Writes the file first: a kit that was taken but not saved would stop the reminders.
           await writeWholeFile(file, kitOf(client), { isNew: true, mode: 0o600 });
           if (options.json) printJson({ file });
           else printLine(`Wrote ${file}. Keep it where the service cannot get lost with it.`);

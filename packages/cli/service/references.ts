@@ -5,7 +5,7 @@ import { exitCode } from '../exit-codes.ts';
 import { nearest } from '../nearest.ts';
 import { takeSome } from './lists.ts';
 
-/** People know names, the service knows ids: either will do wherever something is named. */
+/** People know names, the service knows ids; both are accepted wherever something is named. */
 export async function projectIdOf(client: Client, reference: string): Promise<string> {
   if (reference.startsWith('prj_')) return reference;
   const projects = client.paginate('listProjects', { query: { limit: 200 } });
@@ -20,7 +20,7 @@ export async function projectIdOf(client: Client, reference: string): Promise<st
 
 const projectsMax = 1000;
 
-/** What lists call a project by: its name, with its Google project where another one has the same; else its id. */
+/** How lists name a project: its name, with its Google project if the name is not unique, or else its id. */
 export async function projectNames(client: Client): Promise<(projectId: string) => string> {
   const names = new Map<string, string>();
   try {
@@ -30,7 +30,7 @@ export async function projectNames(client: Client): Promise<(projectId: string) 
       names.set(id, isShared ? `${name} (${sourceProjectId})` : name);
     }
   } catch (error) {
-    // A key may see backups and no projects.
+    // A key may be allowed to see backups but not projects.
     if (!(error instanceof HoldfastError && error.status === 403)) throw error;
   }
   return (projectId) => names.get(projectId) ?? projectId;
@@ -93,7 +93,10 @@ export async function invitationIdOf(client: Client, reference: string): Promise
 
 const latest = 'latest:';
 
-/** An id, or `latest:<project>` for the newest completed one of everything: no safety backup, no part of the project. */
+/**
+ * An id, or `latest:<project>` for the newest completed backup of everything: safety backups and partial backups do not
+ * count.
+ */
 export async function backupIdOf(client: Client, reference: string): Promise<string> {
   if (reference === 'latest') throw wrongUsage('Say of which project: latest:<project>.');
   if (!reference.startsWith(latest)) return reference;
@@ -102,7 +105,8 @@ export async function backupIdOf(client: Client, reference: string): Promise<str
   for await (const backup of client.paginate('listBackups', {
     query: { projectId, status: 'completed', limit: 200 },
   })) {
-    // Lists go by when a backup was made; one that was imported shows an older day, and none shows a day after it was made.
+    // Lists are ordered by when a backup was made. An imported backup shows an older time, and none shows a later time
+    // than when it was made.
     if (newest && backup.createdAt < shownInstant(newest)) break;
     if (isWhole(backup) && (!newest || shownInstant(backup) > shownInstant(newest))) newest = backup;
   }
@@ -129,9 +133,9 @@ interface Naming<T> {
   readonly kind: string;
   /** The command that makes the first one. */
   readonly adding?: string;
-  /** Every word that stands for it. */
+  /** Every word that identifies it. */
   readonly names: (candidate: T) => readonly string[];
-  /** What tells two of the same name apart. */
+  /** What distinguishes two of the same name. */
   readonly about: (candidate: T) => string;
 }
 

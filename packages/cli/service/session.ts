@@ -5,7 +5,7 @@ import { readSignIn, type StoredSignIn } from './config-file.ts';
 import type { ServiceOptions } from './options.ts';
 import { TokenKeeper } from './token-keeper.ts';
 
-/** What a command against the service works with; stopped by Ctrl-C. */
+/** Everything a command against the service needs; stopped by Ctrl-C. */
 export interface Service {
   readonly client: Client;
   readonly signal: AbortSignal;
@@ -19,7 +19,7 @@ export async function withService(options: ServiceOptions, work: (service: Servi
   });
 }
 
-/** Ctrl-C ends every call that is under way. */
+/** Ctrl-C aborts all running calls. */
 export async function withInterrupt(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
@@ -57,7 +57,7 @@ function interruptible(signal: AbortSignal): typeof fetch {
     fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([signal, init.signal]) : signal });
 }
 
-/** From the environment, else from the file; a stored secret never goes to another address than the one it is for. */
+/** From the environment, or else from the file. A stored secret is only ever sent to the address that it belongs to. */
 export async function signInOf(options: ServiceOptions): Promise<StoredSignIn> {
   const { HOLDFAST_URL, HOLDFAST_TOKEN, HOLDFAST_API_KEY, HOLDFAST_ORGANIZATION } = process.env;
   const given = HOLDFAST_TOKEN || HOLDFAST_API_KEY;
@@ -94,7 +94,7 @@ export function isApiKey(token: string): boolean {
   return token.startsWith('fb_sa_');
 }
 
-/** A key belongs to one organization; a person may belong to several and has to choose then. */
+/** A key belongs to one organization; a person with several has to choose one. */
 async function onlyOrganization(client: Client, { token }: { token: string }): Promise<string | undefined> {
   if (isApiKey(token)) return undefined;
   const { organizations } = await client.getMe();

@@ -57,7 +57,7 @@ async function watch<T>(
   options: StatusOptions,
   work: (show: (jobs: readonly Job[]) => void) => Promise<T>,
 ): Promise<T> {
-  // Nobody may take it for the end of what was to be watched.
+  // An early end must not look like the end of the watched jobs.
   unread.exit = exitCode.cancelled;
   const board = new ProgressBoard(options);
   const told = new Map<string, string>();
@@ -70,7 +70,7 @@ async function watch<T>(
   }
 }
 
-/** One line of JSON for each job that has changed. */
+/** One line of JSON per changed job. */
 function tell(jobs: readonly Job[], told: Map<string, string>): void {
   for (const { id, status, progress, error } of jobs) {
     const state = JSON.stringify({ id, status, progress, error });
@@ -83,7 +83,7 @@ async function each<T>(items: AsyncIterable<T>, work: (item: T) => void): Promis
   for await (const item of items) work(item);
 }
 
-/** Everything that waits or runs now or begins meanwhile, until nothing does. */
+/** Follows all jobs, also those that begin meanwhile, until there are none. */
 async function followAll(service: Service, show: (jobs: readonly Job[]) => void): Promise<Job[]> {
   const known = new Map<string, Job>();
   for (;;) {
@@ -107,7 +107,7 @@ async function activeJobs({ client }: Service): Promise<Job[]> {
     takeSome<Job>(client.paginate('listBackups', query('pending')), jobsMax),
     takeSome<Job>(client.paginate('listRestores', query('pending')), jobsMax),
   ]);
-  // A job can begin between two of the lists and stand in both.
+  // A job can begin between two of the lists and appear in both.
   return [...new Map(lists.flatMap(({ items }) => items).map((job) => [job.id, job])).values()];
 }
 

@@ -3,10 +3,10 @@ import { CommandFailure } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
 import { readSignIn, type StoredSignIn, writeSignIn } from './config-file.ts';
 
-/** Renewed a little early, so that a call does not meet the end of its token on the way. */
+/** Renewed a little early, so that a token does not expire during a call. */
 const marginMs = 30_000;
 
-/** Keeps a stored sign-in fresh, also beside other commands that share the file. */
+/** Renews a stored sign-in, also when other commands use the same file. */
 export class TokenKeeper {
   #signIn: StoredSignIn;
   #renewal: Promise<string> | undefined;
@@ -24,7 +24,7 @@ export class TokenKeeper {
     return await this.#renewal;
   }
 
-  /** A refresh token works once, and using it again later ends the sign-in: another command's renewal is taken over. */
+  /** A refresh token works once, and using it again later ends the sign-in, so another command's renewal is used. */
   async #renew(): Promise<string> {
     const stored = await readSignIn();
     const isShared = stored?.refreshToken !== undefined && stored.url === this.#signIn.url;
@@ -33,7 +33,7 @@ export class TokenKeeper {
       if (Date.now() < (stored.expiresAtMs ?? 0) - marginMs) return stored.token;
     }
     this.#signIn = await renewed(this.#signIn);
-    // What was signed out or in elsewhere meanwhile stays as it is, and so does the organization chosen at sign-in.
+    // A sign-in that was changed meanwhile stays as it is, and so does the chosen organization.
     const { token, refreshToken, expiresAtMs } = this.#signIn;
     if (isShared && refreshToken !== undefined && expiresAtMs !== undefined)
       await writeSignIn({ ...stored, token, refreshToken, expiresAtMs });

@@ -23,7 +23,7 @@ export function whoamiCommand(): Command {
   );
 }
 
-/** A key is no person: it is known by its organization. */
+/** A key is not a person, so it is identified by its organization. */
 export async function identify(client: Client, token: string): Promise<Identity> {
   if (isApiKey(token)) {
     const { id, name } = await client.getOrganization();

@@ -8,7 +8,10 @@ import { expect } from 'vitest';
 
 const root = join(import.meta.dirname, '../../../..');
 
-/** A folder as `git clone` and `npm install` leave it, with nothing else in it; what runs there is stopped at the end. */
+/**
+ * A folder as `git clone` and `npm install` leave it, with nothing else in it; programs that run there are stopped at
+ * the end.
+ */
 export class Checkout {
   readonly folder: string;
   readonly #running = new Set<ChildProcess>();
@@ -33,7 +36,7 @@ export class Checkout {
     return said();
   }
 
-  /** Keeps running, as in a terminal of its own; answers what it said until then. */
+  /** Keeps running, as in its own terminal; returns its output so far. */
   async keep(line: string, ready: RegExp, env: Record<string, string> = {}): Promise<() => string> {
     const { child, said } = this.#spawn(line, env);
     this.#running.add(child);
@@ -69,7 +72,7 @@ export class Checkout {
   }
 }
 
-/** The Node of the machine, not the one that came along: what runs this test may have put that first. */
+/** The machine's Node instead of the installed one, which the process that runs this test may have put first. */
 function readersPath(): string {
   const places = (process.env.PATH ?? '').split(delimiter);
   return places.filter((place) => !place.includes('node_modules')).join(delimiter);

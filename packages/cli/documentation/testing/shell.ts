@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
 import { holdfast, type Outcome } from '../../testing.ts';
 
-/** What the `holdfast` of the shell sends here: commands run in this process, so that a page of them takes seconds. */
+/** What the shell's `holdfast` sends here: commands run in this process, so that a page of them takes seconds. */
 interface Asked {
   readonly words: string[];
   readonly input: string;
@@ -37,7 +37,7 @@ socket.setEncoding('utf8').on('data', (piece) => (answer += piece)).on('end', ()
 });
 `;
 
-/** A real shell whose `holdfast` (and `npx holdfast`) is the command line of this process, in an empty folder. */
+/** A real shell in an empty folder. Its `holdfast` (and `npx holdfast`) is the command line of this process. */
 export class DocumentShell {
   readonly folder: string;
   readonly #server: Server;
@@ -65,14 +65,14 @@ export class DocumentShell {
     return shell;
   }
 
-  /** Puts a program of the reader's machine in the way. */
+  /** Installs a stand-in for a program of the reader's machine. */
   async install(name: string, body: string): Promise<void> {
     await writeFile(join(this.folder, name), `#!/bin/sh\n${body}\n`);
     await chmod(join(this.folder, name), 0o755);
   }
 
   async run(text: string, env: Record<string, string> = {}): Promise<Ran> {
-    // The home folder of a process is settled when it starts, and commands run in this one.
+    // The home folder of a process is fixed when it starts, and commands run in this one.
     const HoldfastConfig = join(this.folder, '.config', 'holdfast', 'config.json');
     const environment = {
       PATH: `${this.folder}:${process.env.PATH}`,
@@ -104,7 +104,7 @@ export class DocumentShell {
 }
 
 async function runHere({ words, input, cwd, env }: Asked): Promise<Outcome> {
-  // Whoever is asked at the terminal says yes.
+  // Answers yes to every question at the terminal.
   const stdin = Object.assign(new PassThrough(), { isTTY: input === '' });
   stdin.end(input === '' ? 'y\n' : input);
   const spy = vi.spyOn(process, 'stdin', 'get').mockReturnValue(stdin as never);

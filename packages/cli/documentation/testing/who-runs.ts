@@ -22,7 +22,10 @@ export const blocksRunBy: Readonly<Record<string, string>> = {
   'packages/contract/README.md': 'packages/server/typed-client.test.ts',
 };
 
-/** Blocks that cannot be run here, and why. `vendors.test.ts` has the programs themselves read them, where they are installed. */
+/**
+ * Blocks that cannot be run here, and why. In `vendors.test.ts` the programs themselves check them, where they are
+ * installed.
+ */
 export const blocksNotRun: Readonly<Record<string, string>> = {
   'docs/firebase.md#google-cloud': 'a project at Google',
   'docs/firebase.md#s3': 'an account at Amazon',
@@ -32,7 +35,7 @@ export const blocksNotRun: Readonly<Record<string, string>> = {
   'docs/operations.md#come-back': 'the tools of PostgreSQL, in the version of its server',
 };
 
-/** Which test runs what a sentence names. Commands of `holdfast` itself are in blocks. */
+/** Which test runs a command that a sentence names. Commands of `holdfast` itself are in blocks. */
 export const sentencesRunBy: readonly (readonly [RegExp, string])[] = [
   [/^npm (install|test|start|run demo -- --once|start -- --env-file holdfast\.env)$/, trials],
   [/^npm run (config|dev|rotate-master-key( -- --env-file holdfast\.env)?)$/, pages],
@@ -46,7 +49,7 @@ export const sentencesRunBy: readonly (readonly [RegExp, string])[] = [
   [/^promtool test rules$/, 'packages/server/modules/overview/metrics/metrics.test.ts'],
 ];
 
-/** What a sentence names and no test runs, and why. */
+/** Commands that a sentence names and no test runs, and why. */
 export const sentencesNotRun: readonly (readonly [RegExp, string])[] = [
   [
     /^npm run (bench|chaos) -- /,

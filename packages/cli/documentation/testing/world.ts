@@ -17,7 +17,10 @@ import { DocumentShell } from './shell.ts';
 const oidc = { clientId: 'holdfast', clientSecret: 'planted-secret' };
 const owner = 'owner@acme.test';
 
-/** What the reader of a page has: a service, a Firebase project, buckets, a shell, and the files that the page names. */
+/**
+ * Everything the reader of a page has: a service, a Firebase project, buckets, a shell, and the files that the page
+ * names.
+ */
 export async function openWorld(bucket: Pick<S3SandboxOptions, 'credentials'> = {}) {
   const google = await startGoogleSandbox({
     clients: [oidc],
@@ -78,7 +81,7 @@ export async function openWorld(bucket: Pick<S3SandboxOptions, 'credentials'> = 
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** Through the consent screen of the provider, as a program that holds its own callback does. */
+/** Passes the provider's consent screen, as a program with its own callback does. */
 async function consent(issuer: string, service: string): Promise<string> {
   const redirectUri = 'http://127.0.0.1/callback';
   const discovery = await fetch(`${issuer}/.well-known/openid-configuration`);

@@ -13,7 +13,7 @@ export interface BrowseOptions extends ListOptions {
   readonly search?: string;
 }
 
-/** What to look at: everything, a collection, or those of its documents that fit. */
+/** What to show: everything, a collection, or those of its documents that match. */
 export function withBrowseOptions(command: Command): Command {
   return command
     .argument('[collection]', 'such as users or users/ada/orders', collectionPath)

@@ -55,7 +55,7 @@ export function deleteCommand(): Command {
     );
 }
 
-/** Tells what would go, so that nobody deletes another backup than the one they mean. */
+/** Says what would be deleted, so that nobody deletes another backup than the intended one. */
 async function questionOf(client: Client, backupId: string): Promise<string> {
   const { type, createdAt, documentCount } = await client.getBackup({ params: { backupId } });
   const documents = documentCount === null ? '' : `, ${countOf(documentCount, 'document')}`;

@@ -32,7 +32,7 @@ async function diff({ client }: Service, reference: string, against: string, opt
   await printDiff(client.pages('diffBackup', { params: { backupId }, query }), options);
 }
 
-/** Page by page, and the sum at the end. */
+/** Page by page, with the sum at the end. */
 export async function printDiff(pages: AsyncIterable<{ readonly data: Diff }>, options: DiffOptions): Promise<void> {
   const counts = { added: 0, removed: 0, changed: 0 };
   for await (const { data } of pages) {

@@ -37,13 +37,13 @@ export async function writeExport(
   }
   const written = { file: output, documents: 0, bytes: 0 };
   const isFile = await writeWholeFile(output, counted(stream.text(), written));
-  // What is no file may well be the output itself: nothing comes behind the documents.
+  // Anything but a file may be the output itself, so nothing is printed after the documents.
   if (!isFile) return;
   if (json) printJson(written);
   else printLine(`Wrote ${countOf(written.documents, 'document')} (${formatBytes(written.bytes)}) to ${output}.`);
 }
 
-/** One document a line. */
+/** One document per line. */
 async function* counted(
   texts: AsyncIterable<string>,
   count: { documents: number; bytes: number },

@@ -21,7 +21,7 @@ export function historyCommand(): Command {
           const versions = client.paginate('listDocumentHistory', { params: { projectId }, query });
           const { items: rows, hasMore } = await takeSome(versions, limit);
           if (rows.length === 0) throw notFound('DOCUMENT_NOT_FOUND', `No version of ${document} was captured.`);
-          // On the error stream: the output is one version a line, or all of them as JSON.
+          // On the error stream: the output has one version per line, or all of them as JSON.
           if (hasMore) process.stderr.write('… more with a larger --limit\n');
           if (options.json) return printJson(rows);
           for (const { time, kind, fields } of rows)

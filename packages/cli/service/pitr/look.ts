@@ -17,7 +17,7 @@ interface AtMoment extends ServiceOptions {
   readonly at: string;
 }
 
-/** Every look at the past names the project first and the moment by --at. */
+/** Every command about the past takes the project first and the moment with --at. */
 export function momentCommand(name: string, about: string): Command {
   return serviceCommand(name, about)
     .argument(...projectArgument)

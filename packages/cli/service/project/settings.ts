@@ -21,7 +21,7 @@ export function withSettings(command: Command): Command {
     .option('--no-ramp-up', 'restores write at full speed from the start');
 }
 
-/** What is not given is left as it is. */
+/** Missing options leave the settings unchanged. */
 export function settingsOf({ timeoutMinutes, readRateLimit, maxReads, authUsers, rampUp }: SettingOptions): Settings {
   return {
     ...(timeoutMinutes === undefined ? {} : { backupTimeoutMinutes: timeoutMinutes }),

@@ -10,7 +10,7 @@ import { reportRestoreEnd, showRestore } from './show.ts';
 
 type Body = NonNullable<NonNullable<Parameters<Client['startRestore']>[0]>['body']>;
 
-/** Asks with the number of documents in question, counted by a dry run; without a terminal nobody reads it. */
+/** Asks with the number of affected documents, from a dry run; without a terminal nobody could read it. */
 export async function confirmDeleteExtra(
   service: Service,
   body: Body,

@@ -5,7 +5,7 @@ import { wrongUsage } from '../../command-failure.ts';
 import { collectionPaths, documentPaths } from '../../paths.ts';
 import { projectIdOf } from '../references.ts';
 
-/** What to write where and how, whether it comes from a backup or from a moment. */
+/** What to write where and how, for a backup or a moment. */
 export interface RestoreChoice {
   readonly target?: string;
   readonly collections?: string[];
@@ -19,7 +19,7 @@ export interface RestoreChoice {
 
 export const belowOption = ['--below', 'with --documents: and all that lies below them'] as const;
 
-/** Which parts, what happens to documents that exist, and whether it is only tried. */
+/** Which parts, what happens to existing documents, and whether it is a dry run. */
 export function withChoice(command: Command): Command {
   return command
     .option('-c, --collections <paths...>', 'only these collections', collectionPaths)

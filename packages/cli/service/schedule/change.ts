@@ -47,7 +47,7 @@ export function editCommand(): Command {
     );
 }
 
-/** The backups of a schedule that stay for now. */
+/** The backups of a schedule that are kept for now. */
 async function heldOf(client: Client, scheduleId: string): Promise<string[]> {
   const soon = Date.now() + removalTakesMs;
   const held: string[] = [];
@@ -59,7 +59,7 @@ async function heldOf(client: Client, scheduleId: string): Promise<string[]> {
   return held;
 }
 
-/** A rule that keeps less takes effect within minutes: whoever did not mean that can still put the former one back. */
+/** A rule that keeps less takes effect within minutes, so this warns in time to put the former one back. */
 async function tellLeaving(client: Client, schedule: { id: string; name: string }, before: string[]): Promise<void> {
   const held = new Set(await heldOf(client, schedule.id));
   const leaving = before.filter((id) => !held.has(id)).length;

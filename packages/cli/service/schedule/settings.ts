@@ -6,7 +6,7 @@ import { storageIdOf } from '../references.ts';
 
 type Policy = NonNullable<Parameters<Client['createSchedule']>[0]['body']['retentionPolicy']>;
 
-/** What `add` and `edit` may say about a schedule. */
+/** The settings in `add` and `edit`. */
 export interface SettingOptions extends ServiceOptions {
   readonly timezone?: string;
   readonly type?: 'full' | 'incremental';

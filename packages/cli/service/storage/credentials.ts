@@ -20,7 +20,7 @@ export async function googleKeyOf({ serviceAccountKey }: CredentialOptions): Pro
   return await readKeyFile(required(file, '--service-account-key'));
 }
 
-/** The secret is never an argument: arguments can be read by everyone on the machine. */
+/** The secret is never an argument, because everyone on the machine can read arguments. */
 export async function keyPairOf({ accessKeyId, secretAccessKeyFile }: CredentialOptions) {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env;
   const secret = secretAccessKeyFile === undefined ? AWS_SECRET_ACCESS_KEY : await readKeyFile(secretAccessKeyFile);

@@ -65,7 +65,7 @@ export function migrateCommand(): Command {
     );
 }
 
-/** Stays until it has ended, because it says how many went. */
+/** Waits for the end, because the result says how many were deleted. */
 export function purgeCommand(): Command {
   const about = 'remove hidden versions of objects for good, where a bucket keeps them';
   return withYes(serviceCommand('purge', about))
@@ -126,7 +126,7 @@ async function finishTask(service: Service, started: StorageTask, options: WaitO
   const task = options.wait ? await ended(service, started, options) : started;
   reportEnd(task);
   const failures = task.result?.failures ?? [];
-  // What a purge leaves alone is no failure of it.
+  // What a purge leaves in place does not make it fail.
   if (task.status === 'completed' && failures.length > 0 && task.kind !== 'purge')
     process.exitCode = exitCode.partlyFailed;
   if (options.json) {

@@ -22,7 +22,7 @@ interface UpdateOptions extends ServiceOptions, CredentialOptions {
 
 type Body = NonNullable<Parameters<Client['updateStorageDestination']>[0]['body']>;
 
-/** The prefix stays: backups lie there. */
+/** The prefix cannot change, because the backups are below it. */
 export function updateCommand(): Command {
   return withCredentials(serviceCommand('update', 'change a destination; what is not given stays'))
     .argument(...storageArgument)
@@ -65,7 +65,7 @@ function changesOf(options: UpdateOptions): Body {
   };
 }
 
-/** Where it points is changed only by who gives its credentials again, so those of the environment are taken then. */
+/** Changing the destination's address requires its credentials again, so those of the environment are used then. */
 async function credentialsOf(type: string, options: UpdateOptions): Promise<{ credentials?: Body['credentials'] }> {
   const { accessKeyId, secretAccessKeyFile, serviceAccountKey, credentials, bucket, region, endpoint } = options;
   const given = [accessKeyId, secretAccessKeyFile, serviceAccountKey, credentials, bucket, region, endpoint];

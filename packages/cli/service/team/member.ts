@@ -58,7 +58,7 @@ function roleCommand(): Command {
       async (reference: string, role: Role, options: ServiceOptions & ConfirmOptions) =>
         await withService(options, async ({ client }) => {
           const userId = await memberIdOf(client, reference);
-          // Of all roles this one alone cannot be taken back by whoever gave it.
+          // This is the only role that its giver cannot take back.
           if (role === 'owner')
             await confirm(
               `Make ${reference} the owner? You become an admin, and only the new owner can give it back.`,

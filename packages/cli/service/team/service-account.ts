@@ -81,7 +81,7 @@ function deleteCommand(): Command {
   );
 }
 
-/** Needs no service: the list belongs to the contract. */
+/** Needs no service: the list is part of the contract. */
 function scopesCommand(): Command {
   return serviceCommand('scopes', 'what a service account can be allowed').action(({ json }: ServiceOptions) => {
     if (json) printJson({ scopes: scopes.map((scope) => ({ scope, description: scopeDescriptions[scope] })) });
@@ -91,7 +91,7 @@ function scopesCommand(): Command {
 
 type WithKey = Pick<Awaited<ReturnType<Client['createServiceAccount']>>, 'id' | 'name' | 'apiKey' | 'permissions'>;
 
-/** The key alone on the output, so that it can be piped into a safe. */
+/** Prints only the key to the output, so that it can be piped into a safe. */
 function showKey(account: WithKey, { json }: ServiceOptions): void {
   requireShown(account.apiKey, 'There is a new key', 'Make another one: `holdfast service-account rotate`.');
   if (json) {

@@ -54,7 +54,7 @@ export function requireSecret({ id, secret }: { id: string; secret?: string | nu
   requireShown(secret, `${id} has a new secret`, remedy);
 }
 
-/** The secret alone on the output, so that it can be piped into a safe. */
+/** Prints only the secret to the output, so that it can be piped into a safe. */
 export function showSecret(secret: string | null | undefined, sentence: string): void {
   if (!secret) {
     printLine(sentence);
