@@ -1,6 +1,9 @@
-/** Who may call an operation. The server enforces it, the documents print it, the tests derive their expectations from it. */
+/**
+ * Who may call an operation. The server enforces it, the documents show it, and the tests derive their expectations
+ * from it.
+ */
 
-/** From the least to the most powerful; the order is what `roleAtLeast` compares. */
+/** From the least to the most powerful; `roleAtLeast` compares positions in this list. */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const;
 export type Role = (typeof roles)[number];
 
@@ -21,7 +24,7 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
-/** What a scope lets an API key do, in the words the setup form and the documents use. */
+/** What a scope lets an API key do, as worded in the setup form and the documents. */
 export const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'backups:read': 'List and view backups, restores and drills, and look inside backups.',
   'backups:write': 'Create, verify, restore, drill, hold and delete backups.',
@@ -39,7 +42,7 @@ export const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'organization:write': 'Manage organization settings and webhooks.',
 };
 
-/** An API key made without a list of permissions may read everything and change nothing. */
+/** An API key without a list of permissions may read everything and change nothing. */
 export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope.endsWith(':read'));
 
 export const plans = ['starter', 'professional', 'enterprise'] as const;

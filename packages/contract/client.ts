@@ -22,13 +22,13 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** An access token or an API key. Absent: the browser's session cookie. */
   readonly token?: string;
-  /** Asked before every call. With `refused` the service did not take the last one: refresh it, or give it up. */
+  /** Called before every call. `refused` means that the service rejected the last token: refresh it, or give up. */
   readonly getToken?: (why: { refused: boolean }) => Promise<string | undefined> | string | undefined;
-  /** The organization all calls work in, unless a call names another. */
+  /** The organization of all calls, unless a call names another one. */
   readonly organizationId?: string;
   readonly fetch?: typeof globalThis.fetch;
   readonly retry?: Partial<RetryOptions>;
-  /** Until the answer begins; a stream may go on for as long as it likes. */
+  /** Until the answer begins; a stream may last as long as it likes. */
   readonly timeoutMs?: number;
 }
 
@@ -97,7 +97,7 @@ class Caller {
     return { ...input, organizationId, idempotencyKey };
   }
 
-  /** Only calls that are safe to repeat are repeated: those that change nothing, and those with an idempotency key. */
+  /** Only calls that are safe to repeat are repeated: reads, and calls with an idempotency key. */
   async #send(operation: Operation, input: AnyInput): Promise<Response> {
     const isSafe = operation.method === 'GET' || input.idempotencyKey !== undefined;
     for (let attempt = 1; ; attempt += 1) {
@@ -110,7 +110,7 @@ class Caller {
     }
   }
 
-  /** A public call never asks for a token: refreshing one is itself such a call. */
+  /** A public call never requests a token: refreshing one is itself such a call. */
   async #authorize(operation: Operation, input: AnyInput): Promise<Response> {
     const { getToken, token: fixed } = this.#options;
     if (operation.access.kind === 'public' || !getToken) return this.#fetchOnce(operation, input, fixed);
@@ -127,7 +127,7 @@ class Caller {
     const url = urlOf(this.#options.baseUrl, operation, input);
     const patience = new AbortController();
     const timer = setTimeout(() => patience.abort(), this.#options.timeoutMs ?? defaultTimeoutMs);
-    // Browsers refuse a `fetch` that is called as a method of something else.
+    // Browsers refuse a `fetch` that is called as a method of another object.
     const fetch = this.#fetch;
     try {
       return await fetch(url, {
@@ -149,7 +149,7 @@ class Caller {
   }
 }
 
-/** Some good answers carry a status that is elsewhere a failure: an unhealthy service still says how it is. */
+/** Some good answers have an error status: an unhealthy service still returns its report. */
 function isGoodAnswer(operation: Operation, status: number): boolean {
   return operation.alternatives?.some((success) => success.status === status) ?? false;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { plans, roles, scopes } from './access.ts';
 import { count, identifier, integer, reference, text } from './schemas/primitives.ts';
 
-/** What `error.details` holds, code by code. */
+/** The contents of `error.details`, code by code. */
 
 const fieldFault = z.object({
   field: text({ max: 500 }).describe('Dotted path of the field, or the name of the header or query parameter.'),
@@ -128,7 +128,7 @@ export const decryptionDetails = sourceDetails
   })
   .meta({ id: 'DecryptionErrorDetails', description: 'What could not be opened.' });
 
-/** What the record of a job says beside its sentence: each field where it applies, and none that is not named here. */
+/** The details in a job's record, each where it applies, and no others. */
 export const jobErrorDetails = decryptionDetails
   .omit({ advice: true })
   .extend({

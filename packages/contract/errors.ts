@@ -15,16 +15,16 @@ import {
 } from './error-details.ts';
 
 /**
- * Every error code Holdfast answers with, and when. A code stands here once; the HTTP status, the documents and the
- * client all read it from here.
+ * Every error code of Holdfast, and when it occurs. Each code is defined only here; the HTTP status, the documents and
+ * the client use this list.
  */
 export interface ErrorDefinition {
   /** The HTTP status when the code is the answer to a call. */
   readonly status: number;
   readonly description: string;
-  /** What `error.details` holds. Absent: no details. */
+  /** The contents of `error.details`. Absent: no details. */
   readonly details?: z.ZodType;
-  /** Set for errors that end a job: whether trying again unchanged can help, and how to mend it. */
+  /** Only for errors that end a job: whether an unchanged retry can help, and how to fix the cause. */
   readonly job?: { readonly retryable: boolean; readonly advice: string };
 }
 
@@ -259,11 +259,11 @@ export const errors = {
 export type ErrorCode = keyof typeof errors;
 export const errorCodes = Object.keys(errors) as ErrorCode[];
 
-/** The codes that can stand in `error.code` of a backup, a restore or a drill. */
+/** The codes that may be in `error.code` of a backup, a restore or a drill. */
 export type JobErrorCode = { [C in ErrorCode]: (typeof errors)[C] extends { job: object } ? C : never }[ErrorCode];
 export const jobErrorCodes = errorCodes.filter((code) => 'job' in errors[code]) as JobErrorCode[];
 
-/** What `error.details` may hold for a code; never anything that is not written down above. */
+/** The possible `error.details` of a code; never anything that is not defined above. */
 export type ErrorDetails<Code extends ErrorCode> = Code extends ErrorCode
   ? (typeof errors)[Code] extends { details: infer Details extends z.ZodType }
     ? z.input<Details>
@@ -274,7 +274,7 @@ export function errorDefinition(code: ErrorCode): ErrorDefinition {
   return errors[code];
 }
 
-/** An id in a path that names nothing of the caller's organization, or is no id at all, answers with this. */
+/** The answer to an id in a path that is invalid or unknown in the caller's organization. */
 export const notFoundByParameter: Readonly<Record<string, ErrorCode>> = {
   organizationId: 'ORGANIZATION_NOT_FOUND',
   userId: 'MEMBER_NOT_FOUND',

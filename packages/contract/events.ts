@@ -10,7 +10,7 @@ export { sampleMetadata, simpleSamples, standardSamples } from './events/samples
 export { simpleData, simpleEnvelope } from './events/simple.ts';
 export { standardData, standardEnvelope, standardMetadata } from './events/standard.ts';
 
-/** Every event with what it tells, in each format it is sent in. */
+/** Every event with its data, in each format in which it is sent. */
 export interface EventDefinition {
   readonly name: EventName;
   readonly description: string;

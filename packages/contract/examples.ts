@@ -1,7 +1,7 @@
 import type { BodyInput } from './operation.ts';
 import type { Operations } from './operations/index.ts';
 
-/** One body per call that takes one: the documents show it, and a test holds that the call would take it. */
+/** One example body per call with a body. The documents show it, and a test checks that the call accepts it. */
 
 const projectId = 'prj_01JNF3QAB2M6W8YC4E';
 const backupId = 'bkp_01JNF3QG5K7M9P2R4T';

@@ -54,7 +54,7 @@ const securitySchemes = {
   },
 };
 
-/** In the order of the tags, then of the paths: the same document whatever loads the modules. */
+/** Ordered by tag, then by path: the same document in whatever order the modules are loaded. */
 function inOrder(): readonly Operation[] {
   const tags = Object.keys(tagDescriptions);
   const key = (operation: Operation) =>
@@ -81,7 +81,7 @@ function usedTags() {
     .map(([name, text]) => ({ name, description: text }));
 }
 
-/** The OpenAPI 3.1 document of everything that is served, made from the schemas that check it. */
+/** The OpenAPI 3.1 document of everything that is served, generated from the schemas that validate it. */
 export function createOpenApi(): object {
   const schemas = new SchemaCollection();
   const responses = new ResponseCollection(schemas);

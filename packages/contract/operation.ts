@@ -4,7 +4,7 @@ import type { ErrorCode } from './errors.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** The shape of a good answer. */
+/** The shape of a successful answer. */
 export type Success =
   /** `{success: true, data: <schema>}` */
   | { readonly kind: 'data'; readonly status: number; readonly schema: z.ZodType }
@@ -16,14 +16,14 @@ export type Success =
   | { readonly kind: 'message'; readonly status: number }
   /** The schema itself, with no envelope. */
   | { readonly kind: 'bare'; readonly status: number; readonly schema: z.ZodType; readonly contentType?: string }
-  /** A body written piece by piece; each of `contentTypes` is one form the caller can ask for. */
+  /** A body written piece by piece, in one of `contentTypes`, as the caller requests. */
   | {
       readonly kind: 'stream';
       readonly status: number;
       readonly contentTypes: readonly string[];
       readonly schema?: z.ZodType;
     }
-  /** `Location` leads on; no body. */
+  /** A redirect by `Location`, without a body. */
   | { readonly kind: 'redirect'; readonly status: 302 };
 
 /** One call of the public API, as data: enough to serve it, document it, call it and test it. */
@@ -39,7 +39,7 @@ export interface OperationSpec {
   readonly access: Access;
   /** The lowest plan that includes the call; below it FORBIDDEN. */
   readonly plan?: Plan;
-  /** The call itself knows for which of its requests the plan matters. */
+  /** The handler itself checks for which of its requests the plan matters. */
   readonly planCheck?: 'handler';
   readonly params?: z.ZodObject;
   /** Unknown keys are ignored. */
@@ -49,9 +49,9 @@ export interface OperationSpec {
   /** The body may be left out. */
   readonly bodyOptional?: boolean;
   readonly success: Success;
-  /** Further good answers of the same call, such as the 200 of a dry run. */
+  /** Other successful answers of the same call, such as the 200 of a dry run. */
   readonly alternatives?: readonly Success[];
-  /** The answer's `Location` names where the created or working resource is found. */
+  /** The answer's `Location` is the address of the created or working resource. */
   readonly location?: boolean;
   /** Error codes beyond those of `commonErrors`. */
   readonly errors: readonly ErrorCode[];
@@ -59,17 +59,20 @@ export interface OperationSpec {
   readonly etag?: boolean;
   /** `auth`: the stricter limit per address; `none`: never limited, for probes. Absent: the usual limit. */
   readonly rateLimit?: 'auth' | 'none';
-  /** The whole answer is a secret and shown once: a replay says so instead. Clients send an idempotency key only when told to. */
+  /**
+   * The whole answer is a secret that is shown once: a replay says so instead. Clients send an idempotency key only on
+   * request.
+   */
   readonly secretAnswer?: true;
-  /** Fields of `data` that are shown once: a replayed answer holds null there. */
+  /** Fields of `data` that are shown once: a replayed answer has null there. */
   readonly secretFields?: readonly string[];
-  /** Every member may make the call about themselves, whatever their role: when this path parameter is their own id. */
+  /** Every member may make the call about themselves, in any role: when this path parameter is their own id. */
   readonly selfParameter?: string;
   /** The path parameter that takes the rest of the path, slashes included. */
   readonly restParameter?: string;
-  /** A page that people open in a browser: served, and no part of the API document. */
+  /** A page that people open in a browser: served, but not part of the API document. */
   readonly documented?: false;
-  /** Planned: neither served nor documented until the feature stands. */
+  /** Planned: neither served nor documented until the feature exists. */
   readonly available?: false;
 }
 
@@ -78,7 +81,7 @@ export interface Operation extends OperationSpec {
   readonly idempotencyKey: boolean;
 }
 
-/** Public calls have no caller to keep an answer for; signing out twice is signing out. */
+/** Public calls have no caller for whom an answer could be stored; signing out twice has no effect. */
 function takesIdempotencyKey({ method, path, access }: OperationSpec): boolean {
   return method === 'POST' && access.kind !== 'public' && !path.startsWith('/api/v1/auth/');
 }
@@ -99,7 +102,7 @@ export const listWith = <S extends z.ZodType, B extends z.ZodObject>(schema: S, 
 export const page = <S extends z.ZodType>(schema: S) => ({ kind: 'page', status: 200, schema }) as const;
 export const done = { kind: 'message', status: 200 } as const;
 
-/** The codes every call of this access, method and body can answer; the operation itself lists only its own. */
+/** The codes that every call with this access, method and body can return; the operation lists only its own. */
 export function commonErrors(operation: OperationSpec): readonly ErrorCode[] {
   const codes: ErrorCode[] = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'];
   if (operation.rateLimit !== 'none') codes.push('RATE_LIMITED');
@@ -109,17 +112,17 @@ export function commonErrors(operation: OperationSpec): readonly ErrorCode[] {
     if (operation.access.role !== 'viewer') codes.push('PERMISSION_DENIED');
   }
   if (operation.query) codes.push('VALIDATION_ERROR');
-  // A body that nobody asked for is refused too.
+  // An unexpected body is refused too.
   if (operation.method !== 'GET') codes.push('VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
   if (takesIdempotencyKey(operation)) {
     codes.push('VALIDATION_ERROR', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED');
   }
-  // What carries no version matches none, so `If-Match` is never passed over in silence.
+  // A resource without a version matches no `If-Match`, so the header is never ignored silently.
   if (['PUT', 'PATCH', 'DELETE'].includes(operation.method)) codes.push('PRECONDITION_FAILED');
   return [...new Set(codes)];
 }
 
-/** All codes a call can answer. */
+/** All codes that a call can return. */
 export function errorsOf(operation: OperationSpec): readonly ErrorCode[] {
   return [...new Set([...commonErrors(operation), ...operation.errors])];
 }
@@ -128,7 +131,7 @@ type SchemaOf<O, K extends string> = O extends { readonly [P in K]: infer S exte
 type OutputOr<S, Otherwise> = [S] extends [never] ? Otherwise : S extends z.ZodType ? z.output<S> : never;
 type InputOr<S, Otherwise> = [S] extends [never] ? Otherwise : S extends z.ZodType ? z.input<S> : never;
 
-/** What a handler receives, checked. */
+/** What a handler receives, validated. */
 export type ParamsOf<O> = OutputOr<SchemaOf<O, 'params'>, Record<never, never>>;
 export type QueryOf<O> = OutputOr<SchemaOf<O, 'query'>, Record<never, never>>;
 export type BodyOf<O> =
@@ -148,12 +151,12 @@ type SuccessData<S> = S extends { readonly kind: 'list'; readonly schema: infer 
       ? string
       : never;
 
-/** What stands in `data` of a good answer (of a bare one: the answer itself; of a message: its text). */
+/** The `data` of a successful answer (of a bare one: the answer itself; of a message: its text). */
 export type DataOf<O> =
   | (O extends { readonly success: infer S } ? SuccessData<S> : never)
   | (O extends { readonly alternatives: readonly (infer A)[] } ? SuccessData<A> : never);
 
-/** What stands beside a list and its pagination. */
+/** Additional fields beside a list and its pagination. */
 export type BesideOf<O> = O extends { readonly success: { readonly beside: infer B extends z.ZodObject } }
   ? z.output<B>
   : Record<never, never>;

@@ -3,8 +3,8 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync
 import { join } from 'node:path';
 
 /**
- * `npm pack` here gives a package anyone can use: JavaScript and types, for Node 20 and later. In the house the
- * sources themselves are imported, so the manifest of the package is another one: it stands in for the time of packing.
+ * `npm pack` here makes a package for everybody: JavaScript and types, for Node 20 and later. In this repository the
+ * sources are imported directly, so the package needs another manifest, which replaces ours while packing.
  */
 
 const here = (name: string) => join(import.meta.dirname, name);
@@ -13,7 +13,7 @@ const kept = here('package.json.kept');
 function prepare(): void {
   restore();
   rmSync(here('dist'), { recursive: true, force: true });
-  // Several checkers would each work out the same types of what is imported.
+  // Several checkers would each compute the same imported types.
   execFileSync('tsc', ['-p', here('tsconfig.build.json'), '--singleThreaded'], {
     stdio: 'inherit',
     shell: process.platform === 'win32',
@@ -25,13 +25,13 @@ function prepare(): void {
   writeFileSync(here('package.json'), `${JSON.stringify(packedManifest(), null, 2)}\n`);
 }
 
-/** The compiler leaves the names of the sources in declarations. */
+/** The compiler leaves the names of the source files in declarations. */
 function nameBuiltFiles(file: string): void {
   const text = readFileSync(file, 'utf8');
   writeFileSync(file, text.replace(/(from |import\()(["'])(\.{1,2}\/[^"']+)\.ts\2/g, '$1$2$3.js$2'));
 }
 
-/** Also after a run that was broken off. */
+/** Also after an interrupted run. */
 function restore(): void {
   if (existsSync(kept)) renameSync(kept, here('package.json'));
   rmSync(here('LICENSE'), { force: true });

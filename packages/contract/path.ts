@@ -8,7 +8,7 @@ type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${
 
 type PathParameters<Id extends OperationId> = Record<ParameterOf<Operations[Id]['path']>, string>;
 
-/** Where an operation is called, such as `/api/v1/backups/bkp_1`. Which parameters it takes is read from its path. */
+/** The address of an operation, such as `/api/v1/backups/bkp_1`. Its parameters follow from its path. */
 export function pathOf<Id extends OperationId>(
   id: Id,
   ...[params]: keyof PathParameters<Id> extends never ? [] : [PathParameters<Id>]
@@ -24,10 +24,10 @@ export function fillPath(operation: Operation, params: Readonly<Record<string, s
   });
 }
 
-/** Of a name or an id that no path can hold; nothing was asked. */
+/** For a name or an id that no path can contain; nothing was sent. */
 export class PathSegmentError extends TypeError {}
 
-/** A segment of dots would be resolved away, and the call would reach another path than the one that was meant. */
+/** A segment of dots would be resolved, and the call would reach another path than intended. */
 function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..')
     throw new PathSegmentError(`"${segment}" cannot be part of a path`);

@@ -4,11 +4,11 @@ import type { standardEnvelope } from './events/standard.ts';
 export type WebhookEvent = z.infer<typeof standardEnvelope>;
 
 export interface ReceivedWebhook {
-  /** As it was shown once when the webhook was made. */
+  /** The secret that was shown once when the webhook was made. */
   readonly secret: string;
-  /** Of the request: those of Node, of Express, or a `Headers`. */
+  /** The request's headers: those of Node, of Express, or a `Headers`. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As it came, before anybody parsed it. */
+  /** The raw body, before it is parsed. */
   readonly body: string;
 }
 
@@ -17,11 +17,11 @@ const toleranceSeconds = 300;
 const millisecondsPerSecond = 1000;
 
 /**
- * The event of a delivery in the standard format, or undefined when it was not signed with the secret within the last
- * five minutes: answer 401 then. A delivery may come more than once, always with the same `metadata.deliveryId`.
+ * The event of a delivery in the standard format. Undefined when it was not signed with the secret within the last five
+ * minutes: answer 401 then. A delivery may arrive more than once, always with the same `metadata.deliveryId`.
  */
 export async function verifyWebhook({ secret, headers, body }: ReceivedWebhook): Promise<WebhookEvent | undefined> {
-  // Everybody knows the empty key: whatever they sign with it would be taken for ours.
+  // Everybody knows the empty key, so anybody could forge a signature with it.
   if (secret === '') throw new TypeError('The secret of the webhook is empty.');
   const given = lowerCased(headers);
   const timestamp = given.get('x-service-timestamp') ?? '';
@@ -30,10 +30,10 @@ export async function verifyWebhook({ secret, headers, body }: ReceivedWebhook):
   const key = await importKey(secret);
   const message = new TextEncoder().encode(`${timestamp}.${body}`);
   for (const [name, value] of given) {
-    // After a rotation former secrets sign too, for a day, in headers that begin with the same name.
+    // For a day after a rotation, former secrets sign too, in headers that begin with the same name.
     const signature = name.startsWith(signatureHeader) ? bytesOf(value) : undefined;
     if (signature !== undefined && (await crypto.subtle.verify('HMAC', key, signature, message)))
-      // Not checked against the schema: a service that is newer than this package may tell of what it does not know.
+      // Not validated: a service that is newer than this package may send unknown fields and events.
       return JSON.parse(body) as WebhookEvent;
   }
   return undefined;

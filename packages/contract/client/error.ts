@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../errors.ts';
 
 /**
- * Besides the service's own codes: no answer at all, or one that is not the service's. A newer service may answer with
- * codes this client does not know by name.
+ * Also covers a missing answer, or one that is not the service's. A newer service may use codes that this client does
+ * not know.
  */
 export type ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'UNEXPECTED_ANSWER' | (string & Record<never, never>);
 
@@ -54,7 +54,7 @@ interface ErrorBody {
   readonly requestId?: string;
 }
 
-/** Checked by hand: in a browser a library of schemas would be the larger part of the client. */
+/** Checked by hand: in a browser a schema library would be the larger part of the client. */
 function errorIn(body: unknown): ErrorBody | undefined {
   if (!isRecord(body) || !isRecord(body.error)) return undefined;
   const { code, message, details, requestId } = body.error;

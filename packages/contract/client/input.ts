@@ -3,7 +3,7 @@ import type { BodyInput, ParamsInput, QueryInput } from '../operation.ts';
 export interface CallOptions {
   /** Works in this organization instead of the client's own. */
   organizationId?: string;
-  /** Absent on a POST: a fresh one, so that a call that is repeated after 429 or 503 acts once. */
+  /** Absent on a POST: a new one, so that a call that is repeated after 429 or 503 acts once. */
   idempotencyKey?: string;
   /** Change only if the resource still has this ETag. */
   ifMatch?: string;

@@ -4,7 +4,7 @@ import type { refreshedTokens, renewedCookies } from '../schemas/auth.ts';
 import type { Backup, backupDryRun } from '../schemas/backups.ts';
 import type { CallInput, CallOptions } from './input.ts';
 
-/** Calls whose answer follows from what they were given: the types say which, so that nobody has to ask the answer. */
+/** Calls whose result type depends on their input: the types show it, so that callers need not check the answer. */
 export interface Overloads {
   readonly createBackup: CreateBackup;
   readonly refreshTokens: RefreshTokens;
@@ -22,6 +22,6 @@ interface CreateBackup {
 interface RefreshTokens {
   /** With a refresh token: the next pair. */
   (input: CallOptions & { body: { refreshToken: string } }): Promise<z.output<typeof refreshedTokens>>;
-  /** Without one: the cookies of the browser are renewed. */
+  /** Without one: the browser's cookies are renewed. */
   (input?: CallOptions): Promise<z.output<typeof renewedCookies>>;
 }

@@ -1,7 +1,7 @@
 import type { Operation } from '../operation.ts';
 import { fillPath } from '../path.ts';
 
-/** What a caller gives, whatever the operation; the client's types narrow it for each. */
+/** A caller's input for any operation; the client's types narrow it for each one. */
 export interface AnyInput {
   readonly params?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
@@ -23,7 +23,7 @@ export function urlOf(baseUrl: string, operation: Operation, input: AnyInput): s
   return `${baseUrl.replace(/\/+$/, '')}${fillPath(operation, input.params ?? {})}${queryString(input.query ?? {})}`;
 }
 
-/** Works in pages that are not served over HTTPS too, where `randomUUID` does not exist. */
+/** Also works in pages without HTTPS, where `randomUUID` does not exist. */
 export function newIdempotencyKey(): string {
   const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

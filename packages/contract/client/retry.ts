@@ -1,12 +1,12 @@
 import { minuteMs } from '../durations.ts';
 
-/** How long a client waits for a service that asks for patience. */
+/** How long a client waits when the service asks it to. */
 export interface RetryOptions {
-  /** Attempts in all; 1 switches retries off. */
+  /** The total number of attempts; 1 switches retries off. */
   readonly attemptsMax: number;
-  /** The wait before the second attempt when the service names none; it doubles from there. */
+  /** The wait before the second attempt if the service names none; it doubles each time. */
   readonly delayMs: number;
-  /** A longer wait than this is the caller's decision: the error is thrown instead. */
+  /** A longer wait is the caller's decision: the error is thrown instead. */
   readonly delayMsMax: number;
 }
 

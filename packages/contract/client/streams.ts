@@ -1,6 +1,6 @@
 import { HoldfastError } from './error.ts';
 
-/** The service says at least every 15 s that it is still there. A network that is gone says nothing at all, for hours. */
+/** The service sends something at least every 15 s. A dead network sends nothing, for hours. */
 const silenceMsMax = 40_000;
 
 /** An answer that is read while it is written. Leaving the loop early closes the connection. */
@@ -14,12 +14,12 @@ export class HoldfastStream<Item> implements AsyncIterable<Item> {
     this.contentType = (response.headers.get('content-type') ?? '').split(';')[0]!.trim();
   }
 
-  /** When something came last, by the clock of this machine; that the service is still there counts too. */
+  /** When something last arrived, by this machine's clock; comments count too. */
   get lastHeardMs(): number {
     return this.#lastHeardMs;
   }
 
-  /** The entries of a line-wise export or of server-sent events. */
+  /** The entries of an export with one per line, or of server-sent events. */
   [Symbol.asyncIterator](): AsyncIterator<Item> {
     if (this.contentType === 'text/event-stream')
       return eventData<Item>(this.#pieces(silenceMsMax), this.#response.status);
@@ -77,8 +77,8 @@ async function* jsonLines<Item>(chunks: AsyncIterable<string>): AsyncGenerator<I
 }
 
 /**
- * Comments keep the connection alive and carry nothing; an event ends with an empty line. A process that stops says when to
- * come back: there is more to come, elsewhere.
+ * Comments keep the connection alive and have no data; an empty line ends an event. A stopping process says when to
+ * reconnect, because there is more to come from another one.
  */
 async function* eventData<Item>(chunks: AsyncIterable<string>, status: number): AsyncGenerator<Item> {
   let data: string[] = [];

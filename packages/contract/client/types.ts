@@ -6,7 +6,7 @@ import type { CallInput } from './input.ts';
 import type { Overloads } from './overloads.ts';
 import type { HoldfastStream } from './streams.ts';
 
-/** Every operation, also one that the service at hand may not serve yet: it answers NOT_FOUND then. */
+/** Every operation, including those that this service may not serve yet: it answers NOT_FOUND then. */
 export type ServedId = OperationId;
 
 type KindOf<O> = O extends { success: { kind: infer K } } ? K : never;
@@ -20,7 +20,7 @@ export interface Page<Data> {
 
 type StreamItem<O> = O extends { success: { kind: 'stream'; schema: infer S extends z.ZodType } } ? z.output<S> : never;
 
-/** What a call resolves to: the envelope is gone, and a list keeps its pagination. */
+/** What a call resolves to: the data without the envelope; a list keeps its pagination. */
 export type Result<O> =
   KindOf<O> extends 'list' | 'page'
     ? Page<DataOf<O>> & BesideOf<O>
@@ -47,7 +47,7 @@ export type Calls = Overloads & { readonly [I in Exclude<ServedId, keyof Overloa
 export interface Client extends Calls {
   /** A call by its id, with status and headers of the answer. */
   request<I extends ServedId>(id: I, input: CallInput<Operations[I]>): Promise<Answer<Operations[I]>>;
-  /** Every entry of a list, page after page, fetched as they are needed. */
+  /** Every entry of a list, page after page, fetched as needed. */
   paginate<I extends ListId>(id: I, input: CallInput<Operations[I]>): AsyncGenerator<ItemOf<Operations[I]>>;
   /** Every page of a list. */
   pages<I extends PagedId>(id: I, input: CallInput<Operations[I]>): AsyncGenerator<Result<Operations[I]>>;

@@ -61,13 +61,16 @@ export function isEventName(name: string): name is EventName {
   return (eventNames as readonly string[]).includes(name);
 }
 
-/** Whether a subscription (`backup.completed`, `backup.*` or `*`) covers an event, also one that did not exist when it was made. */
+/**
+ * Whether a subscription (`backup.completed`, `backup.*` or `*`) covers an event, also one that is newer than the
+ * subscription.
+ */
 export function subscriptionMatches(subscription: string, event: string): boolean {
   if (subscription === '*' || subscription === event) return true;
   return subscription.endsWith('.*') && event.startsWith(subscription.slice(0, -1));
 }
 
-/** The entries that match no event of the format: what VALIDATION_ERROR lists as `invalidValues`. */
+/** The entries that match no event of the format, for `invalidValues` of VALIDATION_ERROR. */
 export function invalidSubscriptions(format: EventFormat, subscriptions: readonly string[]): string[] {
   const events = allowedEvents(format);
   return subscriptions.filter((subscription) => !events.some((event) => subscriptionMatches(subscription, event)));

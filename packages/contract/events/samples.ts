@@ -3,7 +3,7 @@ import type { EventName, SimpleEventName } from './names.ts';
 import type { simpleData } from './simple.ts';
 import type { standardData } from './standard.ts';
 
-/** One story told in all events: test deliveries and the documents show these. */
+/** One story through all events, shown in test deliveries and the documents. */
 
 const createdAt = '2026-03-01T02:00:00.000Z';
 const completedAt = '2026-03-01T02:01:25.500Z';
@@ -262,7 +262,7 @@ export const simpleSamples: { readonly [N in SimpleEventName]: z.infer<(typeof s
   'schedule.deleted': { ...simpleSchedule, enabled: false, nextRunAt: null },
 };
 
-/** What the metadata of an event says beside its delivery: what started the job. */
+/** The event's own metadata, besides its delivery: what started the job. */
 export function sampleMetadata(name: EventName): { trigger?: 'scheduled'; scheduleId?: string } {
   const isOfRun = name.startsWith('backup.') || name === 'schedule.triggered' || name === 'schedule.failed';
   return isOfRun ? { trigger: 'scheduled', scheduleId } : {};

@@ -6,7 +6,7 @@ import { mergeModes } from '../schemas/restores.ts';
 import type { SimpleEventName } from './names.ts';
 import { allowedEvents } from './names.ts';
 
-/** The `data` of the simple format: flat, durations in seconds, and null for what is not known yet. */
+/** The `data` of the simple format: flat, durations in seconds, and null for unknown values. */
 
 const backupHead = {
   backupId: identifier('bkp'),

@@ -22,7 +22,7 @@ import { mergeModes, restorePhases } from '../schemas/restores.ts';
 import { storageDestinationSummary } from '../schemas/storage.ts';
 import { eventNames } from './names.ts';
 
-/** The `data` of the standard format. A field that is not known yet is absent. */
+/** The `data` of the standard format. An unknown field is absent. */
 
 const project = z.object({ id: identifier('prj'), name: text({ max: 100 }), sourceProjectId: text({ max: 100 }) });
 const organization = z.object({ id: identifier('org'), name: text({ max: 100 }) });

@@ -64,7 +64,7 @@ const statusNames: Readonly<Record<number, string>> = {
   503: 'The service cannot work at the moment.',
 };
 
-/** Two good answers of one status become one with alternatives. */
+/** Two successful answers with one status become one with alternatives. */
 function successResponses(operation: Operation, schemas: SchemaCollection) {
   return [operation.success, ...(operation.alternatives ?? [])].map((success) => [
     String(success.status),
@@ -97,7 +97,7 @@ function errorSchema(code: ErrorCode, schemas: SchemaCollection): JsonSchema {
   });
 }
 
-/** One code: its schema. Several: told apart by the code. */
+/** One code: its schema. Several: distinguished by the code. */
 function anyOf(codes: readonly ErrorCode[], schemas: SchemaCollection): JsonSchema {
   const options = codes.map((code) => errorSchema(code, schemas));
   if (options.length === 1) return options[0]!;
@@ -130,10 +130,10 @@ function errorExample(code: ErrorCode) {
 const explain = (codes: readonly ErrorCode[]) =>
   codes.map((code) => `\`${code}\`: ${errorDefinition(code).description}`).join('\n\n');
 
-/** Answered before an operation is found, so no operation names them. */
+/** Sent before an operation is found, so no operation lists them. */
 const generalErrors: readonly ErrorCode[] = ['METHOD_NOT_ALLOWED', 'GONE', 'HEADERS_TOO_LARGE'];
 
-/** Whatever else is answered has this form; all codes there are stand here. */
+/** Every other error has this form, with any code. */
 function anyError(): object {
   const error = {
     type: 'object',
@@ -192,8 +192,8 @@ export class ResponseCollection {
 }
 
 /**
- * Generic clients and gateways expect every call to name its answers for a bad request, a missing credential and a
- * spent limit, so those that need none of them document them too.
+ * Generic clients and gateways expect every call to document its answers for a bad request, a missing credential and a
+ * used-up limit, so calls that never send them document them too.
  */
 function documentedErrors(operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>([...errorsOf(operation), 'VALIDATION_ERROR', 'UNAUTHORIZED', 'RATE_LIMITED']);

@@ -2,18 +2,18 @@ import { z } from 'zod';
 
 export type JsonSchema = { [keyword: string]: unknown };
 
-/** Formats whose name says enough; Zod's own patterns for them would bury the document. */
+/** Formats with a clear name; Zod's own patterns for them would bloat the document. */
 const selfExplaining = new Set(['date-time', 'date', 'email', 'base64']);
 
 /**
- * Turns Zod schemas into JSON Schema and collects every named one under `components.schemas`. A name has one meaning:
- * a schema that looks different as a request and as an answer must not be shared under one name.
+ * Converts Zod schemas into JSON Schema and collects every named one under `components.schemas`. A name has one
+ * meaning: a schema that looks different as a request and as an answer must not be shared under one name.
  */
 export class SchemaCollection {
   readonly components: Record<string, JsonSchema> = {};
 
   convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-    // Wrapped, because a named schema at the root would be inlined instead of referred to.
+    // Wrapped, because a named schema at the root would be inlined instead of referenced.
     const converted: unknown = z.toJSONSchema(z.object({ schema }), {
       io,
       unrepresentable: 'any',
@@ -45,7 +45,7 @@ function polish(zodSchema: z.ZodType, jsonSchema: JsonSchema): void {
   delete jsonSchema.id;
   delete jsonSchema.propertyNames;
   if (selfExplaining.has(jsonSchema.format as string)) delete jsonSchema.pattern;
-  // Answers may grow new fields within a version, so the document does not promise that there are no others.
+  // Answers may get new fields within a version, so the document does not exclude others.
   if (!isStrict(zodSchema) && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 }
 
@@ -54,8 +54,8 @@ function isStrict(schema: z.ZodType): boolean {
 }
 
 /**
- * Security linters take every key named `headers` for the headers of an answer. A property of that name (the custom
- * headers of a webhook) is therefore declared without a schema, and gets it by a pattern that matches nothing else.
+ * Security linters treat every key named `headers` as the headers of an answer. So a property of that name (the custom
+ * headers of a webhook) is declared without a schema, and gets it from a pattern that matches nothing else.
  */
 function declareHeadersApart(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(declareHeadersApart);

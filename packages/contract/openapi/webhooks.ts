@@ -123,7 +123,7 @@ function describeEvent(
   };
 }
 
-/** What Holdfast sends, under the name of the event; the simple format under `simple.<name>`. */
+/** What Holdfast sends, under the event's name; the simple format under `simple.<name>`. */
 export function describeWebhooks(schemas: SchemaCollection): Record<string, object> {
   const entries = Object.values(events).flatMap((event) =>
     Object.entries(event.formats).map(([format, definition]) => [

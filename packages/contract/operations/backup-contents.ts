@@ -13,7 +13,7 @@ import { backupDocument, collectionNode } from '../schemas/firestore.ts';
 import { firestoreName, pageQuery, pathId } from '../schemas/primitives.ts';
 import { readErrors } from './read-errors.ts';
 
-/** Looking inside a backup without restoring it. */
+/** Browsing a backup without restoring it. */
 
 const tag = 'Backup contents';
 const params = z.object({ backupId: pathId() });

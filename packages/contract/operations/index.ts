@@ -14,7 +14,7 @@ import * as system from './system.ts';
 import * as team from './team.ts';
 import * as webhooks from './webhooks.ts';
 
-/** Every operation by its id. A name exported from a resource's file is its id; a test holds the two together. */
+/** Every operation by its id. A name exported from a resource's file is its id; a test checks that. */
 export const operations = {
   ...auth,
   ...organizations,

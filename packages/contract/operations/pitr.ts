@@ -24,7 +24,7 @@ const reads = member('viewer', 'projects:read');
 const switches = member('member', 'projects:write');
 const sourceErrors = ['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'] as const;
 const viewErrors = ['PROJECT_NOT_FOUND', ...readErrors, 'POINT_IN_TIME_UNAVAILABLE', ...sourceErrors] as const;
-/** A look into the past shows data, as a look into a backup does. */
+/** Browsing the past shows data, as browsing a backup does. */
 const views = member('viewer', 'backups:read');
 
 export const enablePitr = operation({

@@ -19,7 +19,7 @@ const tag = 'Projects';
 const params = z.object({ projectId: pathId() });
 const reads = member('viewer', 'projects:read');
 const edits = member('member', 'projects:write');
-/** Calls that talk to the source at once can fail with what it says. */
+/** Calls that contact the source at once can fail with its errors. */
 const sourceErrors = ['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'] as const;
 
 export const listProjects = operation({

@@ -1,4 +1,4 @@
-/** Whatever has to be read from storage can meet a missing key, damaged data or a bucket that is away. */
+/** Reading from storage can fail with a missing key, damaged data or an unreachable bucket. */
 export const readErrors = [
   'DECRYPTION_ERROR',
   'INTEGRITY_ERROR',

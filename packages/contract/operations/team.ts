@@ -21,7 +21,7 @@ import {
 import { pageQuery, pathId } from '../schemas/primitives.ts';
 
 const tag = 'Team';
-/** Managing people and keys is never done by a key. */
+/** A key never manages people or keys. */
 const managesTeam = member('admin', null);
 const inviteParams = z.object({ inviteId: pathId() });
 const memberParams = z.object({ userId: pathId() });

@@ -1,4 +1,4 @@
-/** Everything the audit log tells of, in the order of the alphabet. Entries of former releases may hold others. */
+/** Every action in the audit log, in alphabetical order. Entries of former releases may have others. */
 export const auditActions = [
   'audit_log.trimmed',
   'auth.denied',

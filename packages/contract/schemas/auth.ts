@@ -69,7 +69,7 @@ export const jsonWebKeySet = z
   .object({ keys: z.array(jsonWebKey).max(20) })
   .meta({ id: 'JsonWebKeySet', description: 'Empty when tokens are signed with a shared secret (HS256).' });
 
-/** Good only after the sign-in page sent the browser back; the service's own code or the provider's. */
+/** Valid only after the sign-in page has redirected back; either the service's own code or the provider's. */
 export const tokenRequest = z.strictObject({
   code: text({ min: 1, max: 2048 }).describe(
     'The one-time code from the callback, or a code of the identity provider.',

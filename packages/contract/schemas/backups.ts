@@ -40,7 +40,7 @@ const copy = z
   })
   .meta({ id: 'BackupCopy', description: 'One copy of a backup in one destination.' });
 
-/** What a backup says beside its data. Texts of older backups have no code of their own: they are notes. */
+/** Remarks about a backup beside its data. Texts of older backups have no code; they are notes. */
 export const warningCodes = [
   'AUTH_TENANTS_LEFT_OUT',
   'BECAME_FULL',
@@ -74,7 +74,10 @@ const verification = z
   })
   .meta({ id: 'Verification', description: 'What reading the whole backup again has shown.' });
 
-/** For want of a key, or of a storage that answers and lets us in. That says nothing about what could not be read. */
+/**
+ * The key was missing, or the storage was unreachable or refused access. This says nothing about the data that could
+ * not be read.
+ */
 export const unreadCodes: readonly string[] = [
   'DECRYPTION_ERROR',
   'STORAGE_UNAVAILABLE',
@@ -82,7 +85,7 @@ export const unreadCodes: readonly string[] = [
   'STORAGE_CREDENTIALS_MISSING',
 ];
 
-/** Whether a verification failed only because it could not read the backup: it has proved nothing about it. */
+/** Whether a verification failed only because it could not read the backup, which proves nothing about it. */
 export function couldNotRead(result: z.infer<typeof verification> | null): boolean {
   if (result?.status !== 'failed' || result.errors.length === 0) return false;
   return result.errors.every(({ code }) => unreadCodes.includes(code));
@@ -322,7 +325,7 @@ export const listBackupDocumentsQuery = pageQuery.extend({
     .describe('The first page begins with this document, or where it would stand. A search begins at the beginning.'),
 });
 
-/** Who shows how far it is asks for short pages. */
+/** For callers that show progress and need short pages. */
 export const diffSeconds = () =>
   queryNumber({ min: 1, max: 20, error: 'must be a whole number from 1 to 20' })
     .default(20)
@@ -332,7 +335,7 @@ export const diffSeconds = () =>
       documentedAs: { type: 'integer', format: 'int32', minimum: 1, maximum: 20, default: 20 },
     });
 
-/** Beside the page: a search is bounded in time, and goes on with the cursor even where it found nothing. */
+/** Beside the page: a search has a time limit, and a page without a hit can still have a cursor. */
 export const documentsScanned = z.object({
   scanned: count().optional().describe('Of a search: how many documents this page has looked at.'),
 });

@@ -24,19 +24,19 @@ export const documentPath = () =>
     error: 'must be the path of a document, such as users/ada',
   });
 
-/** They stand in every record that is made from them, and hundreds of records in a page. */
+/** They are part of every record that is made from them, and a page has hundreds of records. */
 const pathsCharactersMax = 65_536;
 const areShortTogether = (paths: readonly string[]) =>
   paths.reduce((sum, { length }) => sum + length, 0) <= pathsCharactersMax;
 const tooLongTogether = { error: 'must have at most 65,536 characters together' };
 
-/** Collections that are left out of all. */
+/** Collections that are excluded from all. */
 export const leftOutPaths = () =>
   z
     .array(collectionPath())
     .max(1000)
     .refine(areShortTogether, tooLongTogether)
-    // Taken for the name of a collection it would leave nothing out.
+    // As the name of a collection it would exclude nothing.
     .refine((paths) => !paths.includes('*'), { error: '* would leave out everything' });
 
 /** The single entry `*` means all of them. */
@@ -102,12 +102,12 @@ const keyText = z
   .transform(parseKey)
   .pipe(keyObject);
 
-/** The key as an object, or as the text of the file Google hands out. */
+/** The key as an object, or as the text of Google's file. */
 export const serviceAccountKey = () => z.union([keyObject, keyText], { error: notAKey });
 
 const maxFieldsPerMap = 20_000;
 
-/** Written out, because no declaration file can spell a type that holds itself. */
+/** Written out, because a declaration file cannot infer a recursive type. */
 export interface FirestoreValue {
   nullValue?: null | undefined;
   booleanValue?: boolean | undefined;
@@ -178,7 +178,7 @@ export interface CollectionNode {
   collections: CollectionNode[];
 }
 
-/** Collections below documents are gathered by name: one node stands for the orders of all users. */
+/** Collections below documents are grouped by name: one node for the orders of all users. */
 export const collectionNode: z.ZodType<CollectionNode, CollectionNode> = z
   .object({
     id: firestoreName({ max: 1500 }),

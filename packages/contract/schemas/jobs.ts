@@ -4,7 +4,7 @@ import type { JobErrorCode } from '../errors.ts';
 import { jobErrorCodes } from '../errors.ts';
 import { bytes, count, integer, percent, text } from './primitives.ts';
 
-/** What backups, restores, drills and storage tasks have in common. */
+/** Common fields of backups, restores, drills and storage tasks. */
 
 export const jobStatuses = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
@@ -33,6 +33,6 @@ export const progress = z
   .meta({ id: 'Progress', description: 'How far a job has come.' });
 
 export const currency = z.literal('USD');
-/** Money is an estimate from list prices; never billed by this service. */
+/** Money is an estimate from list prices; this service never bills it. */
 export const money = () => z.number().min(0).max(1e12).meta({ format: 'double' });
 export const seconds = () => z.number().min(0).max(1e12).meta({ format: 'double' });

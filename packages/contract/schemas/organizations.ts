@@ -21,7 +21,7 @@ const slug = z
   .max(63)
   .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, { error: 'must be lower-case letters, digits and single hyphens' });
 
-/** What a person is told by mail: once when it begins, once when it is over. */
+/** What people get mails about: once when it begins, once when it is over. */
 export const notificationEvents = [
   'backup.failed',
   'schedule.failed',

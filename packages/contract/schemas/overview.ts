@@ -4,7 +4,7 @@ import { seconds } from './jobs.ts';
 import { bytes, count, identifier, text, timestamp } from './primitives.ts';
 import { projectPitr, retentionFreeze } from './projects.ts';
 
-/** For people who look: is everything protected, what comes next, what does it take. */
+/** The overview for people: is everything protected, what comes next, what does it cost. */
 
 export const protectionStates = ['protected', 'at_risk', 'unprotected', 'manual'] as const;
 

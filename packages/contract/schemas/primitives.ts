@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { dayMs } from '../durations.ts';
 
 /**
- * The words all other schemas are written with. Every string is bounded and well formed: control characters, null
- * bytes and lone surrogates are refused here, so that nothing behind the contract has to think of them.
+ * The building blocks of all other schemas. Every string is bounded and well formed: control characters, null bytes and
+ * lone surrogates are refused here, so that no other code has to handle them.
  */
 
 const controls = '\\u0000-\\u001f\\u007f-\\u009f';
@@ -11,7 +11,7 @@ const oneLine = new RegExp(`^[^${controls}]*$`, 'u');
 const manyLines = new RegExp(`^(?:[^${controls}]|[\\t\\n\\r])*$`, 'u');
 const noControls = { error: 'must not hold control characters' };
 
-/** Half of a surrogate pair is a JavaScript string, but no text that a file or a database could hold. */
+/** Half of a surrogate pair is a valid JavaScript string, but no file or database can hold it. */
 const isWellFormed = (value: string) => value.isWellFormed();
 const wellFormed = { error: 'must be well-formed Unicode' };
 
@@ -33,7 +33,7 @@ export function multilineText(bounds: { min?: number; max: number }) {
     .refine(isWellFormed, wellFormed);
 }
 
-/** The name of a document, a collection or a field: Firestore takes any text there, line ends and all. */
+/** The name of a document, a collection or a field: Firestore allows any text, including line ends. */
 export function firestoreName(bounds: { min?: number; max: number }) {
   return z
     .string()
@@ -55,8 +55,8 @@ export function identifier(prefix?: string) {
 }
 
 /**
- * An id as a caller sends it. Its form is not checked beyond being a bounded, well-formed string: an id that cannot
- * exist is *not found* like one that does not exist.
+ * An id as a caller sends it. It only has to be a bounded, well-formed string: an impossible id is *not found*, like
+ * one that does not exist.
  */
 export function reference() {
   return text({ min: 1, max: 256 });
@@ -84,7 +84,7 @@ export const firestoreTime = () => z.iso.datetime().max(40);
 const earliestMs = 0;
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Times outside of these years are typing errors, and databases differ in how they take them. */
+/** Times outside these years are typing mistakes, and databases treat them differently. */
 function isSensible(value: string): boolean {
   const timeMs = Date.parse(value);
   return timeMs >= earliestMs && timeMs <= latestMs;
@@ -120,7 +120,7 @@ export const sha256 = () =>
 
 function isTimeZone(value: string): boolean {
   try {
-    // Offsets such as +01:00 are valid for Intl, yet they are no IANA names and know no daylight saving.
+    // Offsets such as +01:00 are valid for Intl, but they are not IANA names and have no daylight saving.
     return /^[A-Za-z]/.test(value) && Boolean(new Intl.DateTimeFormat('en', { timeZone: value }));
   } catch {
     return false;
@@ -135,7 +135,7 @@ export const timeZone = () =>
     .regex(/^[A-Za-z][A-Za-z0-9_+/-]*$/, { error: 'must be an IANA time zone name' })
     .refine(isTimeZone, { error: 'must be an IANA time zone name', abort: true });
 
-/** Query strings know no booleans. The document shows what is meant. */
+/** Query strings have no booleans, so text is parsed. The document shows the intended type. */
 export const flag = () =>
   z
     .union([z.boolean(), z.enum(['true', 'false']).transform((value) => value === 'true')], {
@@ -146,7 +146,9 @@ export const flag = () =>
 export const pageLimitDefault = 50;
 export const pageLimitMax = 200;
 
-/** Query strings know no numbers either: a whole one is written in digits alone, without sign, exponent or spaces. */
+/**
+ * Query strings have no numbers either: a whole number is written with digits only, without sign, exponent or spaces.
+ */
 export const queryNumber = ({ min, max, error }: { min: number; max: number; error: string }) =>
   z
     .union([z.number(), z.string().regex(/^\d+$/).transform(numberOfDigits)], { error })
@@ -154,7 +156,7 @@ export const queryNumber = ({ min, max, error }: { min: number; max: number; err
 
 const numberOfDigits = (digits: string) => Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
 
-/** Larger limits are lowered rather than refused: an eager client still gets a page. */
+/** Larger limits are lowered instead of refused, so that the client still gets a page. */
 export const pageLimit = () =>
   queryNumber({ min: 1, max: Number.MAX_SAFE_INTEGER, error: 'must be a whole number of at least 1' })
     .transform((value) => Math.min(value, pageLimitMax))
@@ -172,7 +174,7 @@ export const cursor = () =>
     .optional()
     .describe('The `pagination.nextCursor` of the page before; valid only with the same filters.');
 
-/** What every list takes. */
+/** The query of every list. */
 export const pageQuery = z.object({ limit: pageLimit(), cursor: cursor() });
 
 export const pagination = z

@@ -21,7 +21,7 @@ import {
 
 export const mergeModes = ['overwrite', 'skip_existing', 'merge'] as const;
 
-/** In this order; none is skipped on the way to Completed. */
+/** In this order; none is skipped before Completed. */
 export const restorePhases = [
   'Initializing',
   'Downloading',
@@ -208,7 +208,7 @@ function sameEntries(a: readonly string[], b: readonly string[]): boolean {
 
 const documentsAlone = 'each of the items is one document: name what lies below it too, or restore with documentIds';
 
-/** A basket names everything itself. */
+/** A basket names all its contents itself. */
 function checkBasket(value: z.infer<typeof requestFields>, fault: (field: string, message: string) => void): void {
   for (const field of ['backupId', 'pointInTime', 'collections', 'documentIds'] as const)
     if (value[field] !== undefined) fault(field, 'is named by each of the items');

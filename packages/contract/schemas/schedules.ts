@@ -15,7 +15,7 @@ import {
   timeZone,
 } from './primitives.ts';
 
-/** Five fields, with any blanks around them; what each may hold is checked where the next run is computed. */
+/** Five fields, separated by any blanks; their contents are checked where the next run is computed. */
 const fiveFields = { error: 'must have five fields: minute, hour, day, month, weekday' };
 const cron = () =>
   z
@@ -95,7 +95,7 @@ export const scheduleRun = z
   })
   .meta({ id: 'ScheduleRun', description: 'One due time of a schedule and what became of it.' });
 
-/** What a caller may say; defaults are added for a new one. */
+/** What a caller may set; a new schedule gets defaults for the rest. */
 const changeable = {
   name,
   cron: cron(),
@@ -150,7 +150,7 @@ export const createScheduleRequest = z
   .refine(oneRetention, oneRetentionFault)
   .refine(oneDestination, oneDestinationFault);
 
-/** No defaults here: a field that is absent stays as it is, and null returns to the default. */
+/** No defaults here: an absent field stays as it is, and null resets it to the default. */
 export const updateScheduleRequest = z
   .strictObject({
     ...changeable,
@@ -188,7 +188,7 @@ export const schedulePreview = z
   })
   .meta({ id: 'SchedulePreview', description: 'The next runs of an expression.' });
 
-/** Why a backup stays: a rule of the policy, or something no policy overrules. */
+/** Why a backup is kept: a rule of the policy, or something that overrides the policy. */
 export const keepers = [
   'retention',
   'last',

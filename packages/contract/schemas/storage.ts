@@ -34,7 +34,7 @@ const objectLock = z
     description: 'Objects are written so that nobody can delete them before the days are over.',
   });
 
-/** How a destination is named wherever something else refers to it. */
+/** How other records show a destination. */
 export const storageDestinationSummary = z
   .object({ id: identifier('dst'), name: text({ max: 100 }), type: z.enum(storageTypes) })
   .meta({ id: 'StorageDestinationSummary', description: 'Where a backup lies.' });
@@ -203,7 +203,7 @@ export const createStorageRequest = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** The prefix stays as it is. Another bucket is one that what lies there was copied to; `migrate` moves it. */
+/** The prefix cannot change. A new bucket must already contain a copy of the backups; `migrate` moves them. */
 export const updateStorageRequest = z.strictObject({
   name: name.optional(),
   bucket: bucket.optional(),

@@ -7,14 +7,16 @@ const webhookUrl = z
   .url({ protocol: /^https$/, error: 'must be a valid HTTPS URL' })
   .max(2048, { error: 'must be a valid HTTPS URL' });
 
-/** An exact name, a prefix such as `backup.*`, or `*`; which ones exist depends on the format and is checked with it. */
+/**
+ * An exact name, a prefix such as `backup.*`, or `*`; the allowed ones depend on the format and are checked with it.
+ */
 const subscriptions = z
   .array(text({ min: 1, max: 100 }))
   .min(1)
   .max(100)
   .describe('Exact names, a prefix wildcard such as `backup.*`, or `*`.');
 
-/** Headers that belong to the transport or to this service, and so cannot be set by a customer. */
+/** Headers of the transport or of this service, which a customer cannot set. */
 const reservedHeaders = new Set([
   'accept-encoding',
   'connection',
@@ -46,7 +48,7 @@ const headerValue = z
   .max(2000)
   .regex(/^[\t\x20-\x7e]*$/, { error: 'must be printable ASCII' });
 
-/** Checked by hand so that the fault names the header: records report a bad key only as a bad record. */
+/** Checked by hand so that the fault names the header: a record schema reports a bad key only as a bad record. */
 const customHeaders = z
   .record(z.string().max(100), headerValue)
   .superRefine((headers, context) => {
