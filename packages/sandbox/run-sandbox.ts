@@ -4,14 +4,14 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 type Values<Own extends Options> = ReturnType<typeof parseArgs<{ options: Own }>>['values'];
 
 export interface RunningSandbox {
-  /** The lines that tell where it is. */
+  /** The lines that print its addresses. */
   readonly lines: readonly string[];
   stop(): Promise<unknown>;
 }
 
 /**
- * A sandbox in a process of its own: it prints where it is once it is ready and runs until it is told to stop. What is
- * wrong with the command is said in a sentence.
+ * Runs a sandbox in a separate process: it prints its addresses once it is ready and runs until it is told to stop. A
+ * mistake in the command is reported in one sentence.
  */
 export async function runSandbox<const Own extends Options>(
   options: Own,

@@ -4,7 +4,7 @@ import type { DatabaseName } from './values/name.ts';
 export type AccessKind = 'read' | 'write' | 'admin';
 export type AccessAnswer = 'allow' | 'deny' | 'unauthenticated';
 
-/** Refuses calls that fit; an absent property fits everything. */
+/** Refuses matching calls; an absent property matches everything. */
 export interface DenyRule {
   readonly project?: string;
   readonly database?: string;
@@ -12,10 +12,10 @@ export interface DenyRule {
   readonly token?: string;
 }
 
-/** An IAM of one's own: the OAuth part of the sandbox decides here about the tokens it has issued. */
+/** A custom IAM: the OAuth part of the sandbox uses it to decide about the tokens it has issued. */
 export type Authorize = (token: string, target: DatabaseName, access: AccessKind) => AccessAnswer;
 
-/** Who may do what. Everyone may do everything until told otherwise. */
+/** Who may do what. Everyone may do everything until a test says otherwise. */
 export class AccessControl {
   readonly #authorize: Authorize | null;
   #denyRules: DenyRule[] = [];

@@ -7,7 +7,7 @@ import type { Sandbox } from './sandbox.ts';
 import type { Database, DatabaseEdition } from './store/database.ts';
 import type { DatabaseName } from './values/name.ts';
 
-/** The sandbox's strings: everything a test or a demo can make it do, in process. */
+/** Everything a test or a demo can make the sandbox do, in process. */
 export class Control {
   readonly #sandbox: Sandbox;
 
@@ -69,12 +69,15 @@ export class Control {
     this.#sandbox.store.database(name).setPointInTimeRecovery(enabled);
   }
 
-  /** As an exemption from the automatic indexes: what the field holds no longer counts against the limit of index entries. */
+  /**
+   * Like an exemption from the automatic indexes: the field's content no longer counts against the limit of index
+   * entries.
+   */
   exemptFromIndexes(name: DatabaseName, field: string): void {
     this.#sandbox.store.database(name).unindexedFields.add(field);
   }
 
-  /** What listeners may rely on from now on; streams that are open go on as they are. */
+  /** The guarantees for listeners from now on; open streams keep theirs. */
   setListenMode(mode: ListenMode, more: Partial<ListenBehaviour> = {}): void {
     this.#sandbox.listen = listenBehaviour(mode, more);
   }
@@ -83,13 +86,13 @@ export class Control {
     this.#sandbox.store.database(name).edition = edition;
   }
 
-  /** Moves a database's clock forward. Time never runs back: commit times only grow. */
+  /** Moves a database's clock forward. Time never runs back, because commit times only grow. */
   moveClock(name: DatabaseName, byMs: number): void {
     if (!(byMs >= 0)) throw new RangeError('The clock moves forward only.');
     this.#sandbox.store.database(name).moveClock(Math.round(byMs * 1000));
   }
 
-  /** Every listener is told to forget what it has and gets it all again. */
+  /** Makes every listener forget what it has and sends it everything again. */
   resetListens(): void {
     for (const reset of this.#sandbox.listenResets) reset();
   }

@@ -14,7 +14,7 @@ export interface CounterSnapshot {
   readonly methods: Readonly<Record<string, MethodCounters>>;
 }
 
-/** What the traffic would cost in production, so that tests can hold a job to its budget. */
+/** What the traffic would cost in production, so that tests can check a job's budget. */
 export class Counters {
   #reads = 0;
   #writes = 0;

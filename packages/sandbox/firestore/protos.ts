@@ -12,9 +12,9 @@ interface NamespaceJson {
 }
 
 /**
- * Messages that are carried as raw bytes: a length-delimited message and a bytes field look the same on the wire, so
- * calling them `bytes` makes the proto library hand them through untouched. Values therefore keep their exact
- * encoding and map entries their order (a JavaScript object would reorder keys that look like numbers).
+ * Messages that are kept as raw bytes: on the wire a length-delimited message looks like a bytes field, so the proto
+ * library passes messages through untouched when they are declared as `bytes`. So values keep their exact encoding and
+ * map entries their order (a JavaScript object would reorder keys that look like numbers).
  */
 const opaque = new Set(['Value', 'Document', 'ArrayValue']);
 const nothingOpaque: ReadonlySet<string> = new Set();
@@ -39,7 +39,7 @@ const adminRoot = loadRoot('admin_v1.json', ['google', 'firestore', 'admin', 'v1
 
 let wholeRoot: protobuf.Root | undefined;
 
-/** A message with all its parts, as JSON is read into it; loaded when the first is. */
+/** A complete message type for reading JSON; loaded on first use. */
 export function wholeFirestoreType(name: string): protobuf.Type {
   wholeRoot ??= loadRoot('v1.json', ['google', 'firestore', 'v1'], nothingOpaque);
   return wholeRoot.lookupType(`google.firestore.v1.${name}`);

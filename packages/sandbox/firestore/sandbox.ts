@@ -7,7 +7,7 @@ import type { Store } from './store/store.ts';
 import type { Call } from './transport/call.ts';
 import type { DatabaseName } from './values/name.ts';
 
-/** What every RPC works with. */
+/** What every RPC uses. */
 export interface Sandbox {
   readonly store: Store;
   readonly access: AccessControl;
@@ -15,13 +15,13 @@ export interface Sandbox {
   readonly faults: Faults;
   /** Makes every open listen stream reset its targets. */
   readonly listenResets: Set<() => void>;
-  /** What listeners may rely on; changed by `control.setListenMode`. */
+  /** The guarantees for listeners; changed by `control.setListenMode`. */
   listen: ListenBehaviour;
-  /** How often a quiet listen stream tells that nothing has happened up to now. */
+  /** How often a quiet listen stream says that nothing has happened so far. */
   readonly listenHeartbeatMs: number;
 }
 
-/** The database a call is about, once the caller has been let in. */
+/** The database of a call, after the caller was authorized. */
 export function openDatabase(sandbox: Sandbox, call: Call, name: DatabaseName, access: AccessKind): Database {
   sandbox.access.check(call.token, name, access);
   return sandbox.store.database(name);

@@ -25,10 +25,10 @@ export interface FirestoreSandboxOptions {
   readonly authorize?: Authorize;
   /** Offers the control API as JSON over HTTP on this port, 0 for any free one (absent: not at all). */
   readonly controlPort?: number;
-  /** What listeners may rely on (`generous`), and in which measure. */
+  /** The guarantees for listeners (`generous`), in detail. */
   readonly listenMode?: ListenMode;
   readonly listen?: Partial<ListenBehaviour>;
-  /** How often a quiet listen stream hears that nothing has happened (5000). */
+  /** How often a quiet listen stream says that nothing has happened (5000). */
   readonly listenHeartbeatMs?: number;
 }
 

@@ -5,7 +5,7 @@ import { bucketResource } from './resources.ts';
 
 const bucketNamePattern = /^(?!goog)(?!.*(google|\.\.))(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/;
 const pageMax = 1000;
-/** Understood because a new bucket already is that way. */
+/** Accepted, because a new bucket already has these settings. */
 const harmless = ['name', 'location', 'storageClass', 'iamConfiguration', 'kind', 'id'];
 
 /** Applies what a bucket resource sets. Null removes. */

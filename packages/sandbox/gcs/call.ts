@@ -20,7 +20,7 @@ export interface Call {
   /** The names in the path, in order. */
   names: readonly string[];
   baseUrl: string;
-  /** Set by the fault plan: the share of the body at which one byte is changed. */
+  /** Set by the fault plan: the position in the body, from 0 to 1, at which one byte is changed. */
   corruptAt?: number;
 }
 
@@ -37,7 +37,7 @@ export interface Operation {
   method: string;
   /** With `*` for each name. */
   path: string;
-  /** A query parameter that must have this value for the operation to be meant. */
+  /** A query parameter that must have this value to select the operation. */
   when?: readonly [string, string];
   query?: readonly string[];
   writes: boolean;

@@ -10,7 +10,7 @@ import { checkName, type NewObject, placeObject } from './write-object.ts';
 const componentsMax = 32;
 const sourcePreconditions = preconditions.map((name) => name.replace(/^if/, 'ifSource'));
 
-/** A copy shares the bytes of its source; they stay until the last of them is gone. */
+/** A copy shares its source's bytes; they are freed with the last of them. */
 async function copy(call: Call): Promise<{ placed: StoredObject; resource: Record<string, unknown> }> {
   const resource = await readJson(call.request as AsyncIterable<Buffer>);
   const [sourceBucket, sourceName, targetBucket, targetName] = call.names as [string, string, string, string];
@@ -23,7 +23,7 @@ async function copy(call: Call): Promise<{ placed: StoredObject; resource: Recor
     throw new GcsError('notFound', `No such object: ${sourceBucket}/${sourceName}#${generation}`);
   checkPreconditions(query, source, 'write', 'Source');
   const { temporaryHold: _, eventBasedHold: __, retention: ___, ...kept } = source.settings;
-  // A description replaces the source's as a whole; without one it comes along, but its protection does not.
+  // A description replaces that of the source; without one it is copied, but its protection is not.
   const base = Object.keys(resource).length > 0 ? {} : kept;
   const settings = readObjectSettings(resource, bucket.settings, state.now(), base);
   for (const piece of source.pieces) state.contents.retain(piece);

@@ -41,7 +41,7 @@ export function errorBody(error: GcsError): unknown {
   return { error: { code, message, errors: [{ message, domain: 'global', reason }] } };
 }
 
-/** Said whenever a request asks for something this server does not do: never a silent success. */
+/** The answer to everything this server does not support: never a silent success. */
 export function notImplemented(what: string): GcsError {
   return new GcsError('notImplemented', `${what} is not implemented by this sandbox.`);
 }

@@ -1,6 +1,6 @@
 import type { Piece } from '../objects/contents.ts';
 
-/** What a client may say about an object, in Google's own names. */
+/** An object's settings from a client, in Google's own names. */
 export interface ObjectSettings {
   contentType?: string;
   cacheControl?: string;
@@ -16,7 +16,7 @@ export interface ObjectSettings {
 
 export interface StoredObject {
   name: string;
-  /** Grows with every write, over all objects; names the version. */
+  /** Grows with every write, over all objects; identifies the version. */
   generation: number;
   metageneration: number;
   createdAtMs: number;
@@ -28,7 +28,7 @@ export interface StoredObject {
   componentCount?: number;
   pieces: Piece[];
   settings: ObjectSettings;
-  /** When it ceased to be the live one, in a bucket that keeps versions. */
+  /** When it stopped being the live one, in a bucket that keeps versions. */
   deletedAtMs?: number;
 }
 

@@ -11,7 +11,7 @@ export class MultipartRelated {
   readonly #delimiter: Buffer;
   #state: 'preamble' | 'afterDelimiter' | 'headers' | 'body' | 'done' = 'preamble';
   #part = 0;
-  // As if a line break stood before the body: the first delimiter then looks like all others.
+  // As if the body began with a line break: then the first delimiter looks like all others.
   #pending: Buffer = Buffer.from('\r\n');
   #metadata: Buffer[] = [];
   #metadataBytes = 0;
@@ -43,7 +43,7 @@ export class MultipartRelated {
     return Buffer.concat(this.#metadata).toString('utf8');
   }
 
-  /** Consumes what it can and gives the rest, or keeps the rest until more arrives and gives undefined. */
+  /** Consumes what it can and returns the rest; or keeps the rest until more arrives and returns undefined. */
   #step(rest: Buffer, media: Buffer[]): Buffer | undefined {
     switch (this.#state) {
       case 'done':
@@ -64,7 +64,7 @@ export class MultipartRelated {
         }
         this.#part++;
         this.#state = 'headers';
-        // Headers may be empty, so the line break after the delimiter stays to be found with the one behind it.
+        // Headers may be empty, so the line break after the delimiter is kept for the next search.
         return rest;
       }
       default:

@@ -30,7 +30,7 @@ export function checkPreconditions(
   if (isSame) throw purpose === 'read' ? new GcsError('notModified', 'Not Modified') : failed();
 }
 
-/** A request that names a generation means that one or nothing. */
+/** A request that names a generation means only that one. */
 export function checkGeneration(query: ReadonlyMap<string, string>, object: StoredObject, bucketName: string): void {
   const generation = integerParameter(query, 'generation');
   if (generation !== undefined && generation !== object.generation)

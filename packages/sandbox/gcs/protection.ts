@@ -1,7 +1,7 @@
 import { GcsError } from './errors.ts';
 import type { BucketSettings, ObjectSettings, StoredObject } from './model.ts';
 
-/** When the bucket's policy lets go of an object; a hold that waits for an event stops that clock. */
+/** When the bucket's policy releases an object; an event-based hold stops that clock. */
 export function retentionExpiresAtMs(object: StoredObject, bucket: BucketSettings): number | undefined {
   if (!bucket.retentionPolicy || object.settings.eventBasedHold) return undefined;
   return object.createdAtMs + bucket.retentionPolicy.retentionPeriodSeconds * 1000;
@@ -27,7 +27,7 @@ export function checkReplaceable(object: StoredObject | undefined, bucket: Bucke
     );
 }
 
-/** Throws when an object's own retention would be loosened: never for Locked, with a say-so for Unlocked. */
+/** Throws when an object's own retention would be loosened: never allowed for Locked, only explicitly for Unlocked. */
 export function checkRetentionChange(
   current: ObjectSettings['retention'],
   next: ObjectSettings['retention'],

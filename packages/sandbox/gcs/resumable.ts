@@ -17,7 +17,7 @@ interface Session extends SessionStart {
   finished: unknown;
 }
 
-/** What a Content-Range header of a chunk says. */
+/** The contents of a chunk's Content-Range header. */
 interface ChunkRange {
   isQuery: boolean;
   start: number;
@@ -26,7 +26,7 @@ interface ChunkRange {
   totalBytes: number | undefined;
 }
 
-/** Uploads under way. They live as long as the process: after a restart a client begins again, as after their expiry. */
+/** Open uploads. They live as long as the process: after a restart, as after their expiry, a client begins again. */
 export class ResumableSessions implements ResumableUploads {
   readonly #sessions = new Map<string, Session>();
 
@@ -86,7 +86,7 @@ function parseContentRange(header: string | undefined, session: Session): ChunkR
   return { isQuery: start === undefined, start: Number(start ?? 0), end, totalBytes };
 }
 
-/** Takes a chunk that begins where the last one ended. One that breaks off is forgotten whole. */
+/** Takes a chunk that begins where the last one ended. An interrupted one is dropped as a whole. */
 async function takeChunk(call: Call, session: Session, range: ChunkRange): Promise<void> {
   if (range.start !== session.receivedBytes)
     throw new GcsError(
@@ -133,7 +133,7 @@ async function finish(call: Call, session: Session): Promise<Reply> {
   try {
     checkDigests(session.claimed, actual);
   } catch (error) {
-    // What arrived is not what was sent, so none of it can be trusted: the upload begins again from nothing.
+    // The data was changed on the way, so none of it can be trusted: the upload begins again.
     state.releaseAll(session.pieces);
     session.pieces = [];
     session.receivedBytes = 0;

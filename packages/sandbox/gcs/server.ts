@@ -13,12 +13,12 @@ import { ResumableSessions } from './resumable.ts';
 import { findRoute } from './router.ts';
 import { GcsState } from './state.ts';
 
-/** Who a bearer token is, as far as this server cares. */
+/** The identity of a bearer token. */
 export interface GcsCaller {
   token: string;
   /** Operations answered with 403 for this caller, such as `DeleteObject`. */
   deny?: readonly string[];
-  /** Buckets this caller may touch; all when left out. */
+  /** Buckets this caller may use; all if absent. */
   buckets?: readonly string[];
 }
 
@@ -26,12 +26,12 @@ export interface GcsSandboxOptions {
   port?: number;
   host?: string;
   project?: string;
-  /** Callers that are let in; one, `sandbox-token`, when left out. */
+  /** Accepted callers; one, `sandbox-token`, if absent. */
   callers?: readonly GcsCaller[];
-  /** Asked for tokens that belong to no caller, so that another server can issue them. */
+  /** Called for unknown tokens, so that another server can issue them. */
   isTokenValid?: (token: string) => boolean | Promise<boolean>;
   buckets?: readonly string[];
-  /** A folder to keep everything in. In memory when left out. */
+  /** A folder for all data; in memory if absent. */
   folder?: string;
   faults?: FaultProfile;
   now?: () => number;
@@ -94,7 +94,7 @@ class Handler {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.url === controlPath) return handleControl(request, response, this.#faults);
-    // A client that goes away is its own concern; without a listener it would end this process.
+    // A client may go away at any time; without a listener that would end this process.
     request.on('error', () => {});
     response.on('error', () => {});
     response.setHeader('server', 'UploadServer');

@@ -10,7 +10,7 @@ const texts = [
   'customTime',
 ] as const;
 const holds = ['temporaryHold', 'eventBasedHold'] as const;
-/** Sent back by clients that read the resource first; they cannot be set. */
+/** Clients that read the resource first send these back; they cannot be set. */
 const outputOnly = [
   'kind',
   'id',

@@ -71,7 +71,7 @@ export class GcsState {
     if (replaced && replaced.generation !== object.generation) await this.#retire(bucket, replaced);
   }
 
-  /** A live object becomes a former version where those are kept, unless its generation was named. */
+  /** A live object becomes a former version if the bucket keeps them, unless its generation was named. */
   async removeObject(bucket: Bucket, object: StoredObject, isForGood = false): Promise<void> {
     const { name, generation } = object;
     if (object.deletedAtMs === undefined) {
@@ -93,7 +93,7 @@ export class GcsState {
     await this.#catalogue.set(formerId(bucket, retired), retired);
   }
 
-  /** Microseconds, as production's look, and never the same twice. */
+  /** Microseconds, as in production, and never the same twice. */
   nextGeneration(): number {
     this.#generation = Math.max(this.#generation + 1, this.now() * 1000);
     return this.#generation;

@@ -32,7 +32,7 @@ async function uploadAtOnce(call: Call, body: Body): Promise<Reply> {
   const bucket = state.bucket(call.names[0]!);
   const digests = startDigests();
   const writer = state.contents.create();
-  // Only the object's own bytes are damaged: they have a digest. The description before them has none.
+  // Only the object's own bytes are damaged, because they have a digest. The description before them has none.
   let damageAt = call.corruptAt;
   let description: ReturnType<Body['finish']>;
   try {
@@ -73,7 +73,7 @@ async function uploadAtOnce(call: Call, body: Body): Promise<Reply> {
     });
     return { status: 200, json: objectResource(placed, bucket.settings, call.baseUrl) };
   } finally {
-    // The object holds the piece by itself now; when it was refused nobody does.
+    // The object now retains the piece itself; if it was refused, nothing does.
     state.contents.release(piece);
   }
 }

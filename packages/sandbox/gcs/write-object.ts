@@ -63,7 +63,7 @@ export interface NewObject {
 }
 
 /**
- * Puts an object in place if its conditions hold and nothing protects the one it replaces. The check and the change are
+ * Puts an object in place if its conditions hold and the replaced object is not protected. The check and the change are
  * one step: of two writers that both want generation 0, one fails. The pieces are freed when it throws.
  */
 export async function placeObject(

@@ -37,7 +37,7 @@ function batchGet(call: AccountCall): unknown {
   const token = call.query.get('nextPageToken') ?? call.query.get('pageToken');
   const { items, nextPageToken } = page(users, call.query.get('maxResults') ?? '20', token, batchGetMax);
   const shown = items.map((user) => present(user, call.role));
-  // Like production: no `users` key at all when there is nobody.
+  // Like production: without users there is no `users` key.
   return {
     kind: 'identitytoolkit#DownloadAccountResponse',
     ...(shown.length === 0 ? {} : { users: shown }),
@@ -120,7 +120,7 @@ function batchDelete(call: AccountCall): unknown {
   const errors: unknown[] = [];
   ids.forEach((localId, index) => {
     const key = userKey(call.tenantId, localId);
-    // Without `force` only disabled accounts go; unknown ids are passed over in silence.
+    // Without `force` only disabled accounts are deleted; unknown ids are skipped silently.
     const user = call.project.users.get(key);
     if (user === undefined) return;
     if (call.body.force === true || user.disabled === true) call.project.users.delete(key);
@@ -135,7 +135,7 @@ function refuseTakenEmail(call: AccountCall, email: unknown, localId: string): v
   if (taken) throw invalidArgument('EMAIL_EXISTS');
 }
 
-/** Not a real hash: nobody signs in with a password here. It only has to be kept and come back. */
+/** Not a real hash: nobody signs in with a password here. It only has to be stored and returned. */
 function setPassword(user: AuthUser, password: string): void {
   if (password.length < 6) throw invalidArgument('WEAK_PASSWORD : Password should be at least 6 characters');
   user.salt = randomBytes(12).toString('base64url');

@@ -1,4 +1,7 @@
-/** The control API over HTTP, for tests and demos that run in another process. A port of its own: Google has none of it. */
+/**
+ * The control API over HTTP, for tests and demos in another process. On a separate port, because Google has nothing
+ * like it.
+ */
 
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Misbehaviour on command: which calls, how, how often. */
+/** Misbehaviour on demand: which calls, how, how often. */
 
 import { GoogleError } from './respond.ts';
 
@@ -8,11 +8,11 @@ export interface Fault {
   /** Calls whose path contains this; absent: all of them. */
   readonly path?: string;
   readonly kind: FaultKind;
-  /** How long an answer is held back (kind `latency`). */
+  /** How long an answer is delayed (kind `latency`). */
   readonly latencyMs?: number;
-  /** How many calls it hits before it wears off; absent: for ever. */
+  /** How many calls it affects before it ends; absent: no limit. */
   readonly times?: number;
-  /** The chance, 0 to 1, that it hits a call; absent: always. */
+  /** The probability, 0 to 1, that it affects a call; absent: always. */
   readonly probability?: number;
 }
 
@@ -23,7 +23,7 @@ const errors: Partial<Record<FaultKind, [number, string, string]>> = {
   unavailable: [503, 'UNAVAILABLE', 'The service is currently unavailable.'],
 };
 
-/** Thrown to have the connection cut without an answer. */
+/** Thrown to cut the connection without an answer. */
 export class DropConnection extends Error {}
 
 export class Faults {
@@ -37,7 +37,7 @@ export class Faults {
     this.#active = [];
   }
 
-  /** Waits, throws, or lets the call pass. */
+  /** Waits, throws, or does nothing. */
   async apply(path: string): Promise<void> {
     for (const entry of this.#active) {
       const { fault } = entry;

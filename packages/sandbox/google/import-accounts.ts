@@ -1,4 +1,4 @@
-/** `accounts:batchCreate`: what is wrong with the whole request fails it, what is wrong with a user fails that user. */
+/** `accounts:batchCreate`: a fault of the request fails all of it, a fault of a user fails that user. */
 
 import type { AccountCall } from './account-call.ts';
 import { invalidArgument } from './respond.ts';
@@ -119,7 +119,7 @@ function whatIsWrongWithClaims(customAttributes: string | undefined): string | u
   }
 }
 
-/** 64-bit numbers come back as strings and bytes in standard base64, however they were sent. */
+/** 64-bit numbers are returned as strings and bytes as standard base64, however they were sent. */
 function store(call: AccountCall, user: AuthUser): void {
   const stored: AuthUser = { ...user };
   if (stored.email !== undefined) stored.email = stored.email.toLowerCase();

@@ -16,7 +16,7 @@ export interface OAuthDependencies {
   readonly issuer: OidcIssuer;
 }
 
-/** Answers the address to send the browser to. A bad client or redirect never redirects. */
+/** Returns the address for the browser. A bad client or redirect never redirects. */
 export function authorize(dependencies: OAuthDependencies, query: URLSearchParams): string {
   const { state, tokens } = dependencies;
   const client = state.clients.get(query.get('client_id') ?? '');

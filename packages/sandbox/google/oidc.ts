@@ -1,4 +1,4 @@
-/** The OpenID Connect face of the same accounts: discovery, keys, id tokens, user info. */
+/** The OpenID Connect part of the same accounts: discovery, keys, id tokens, user info. */
 
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { GoogleState, Person } from './state.ts';
@@ -14,7 +14,7 @@ export class OidcIssuer {
     this.url = url;
   }
 
-  /** Made when somebody signs in: to make it takes longer than to start the sandbox, and most never need it. */
+  /** Made at the first sign-in: it takes longer than starting the sandbox, and most never need it. */
   get #key(): { privateKey: KeyObject; jwk: Record<string, unknown> } {
     if (this.#made) return this.#made;
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

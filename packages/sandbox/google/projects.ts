@@ -83,7 +83,7 @@ function searchTerms(text: string): (project: Project) => boolean {
     });
 }
 
-/** Google tells nobody apart a project that is missing and one that is closed to the caller. */
+/** Google gives the same answer for a missing project and for one without access. */
 export function requireProject(state: GoogleState, projectId: string, email: string): Project {
   const project = state.projects.get(projectId);
   if (project === undefined || state.role(project, email) === 'none') throw permissionDenied();

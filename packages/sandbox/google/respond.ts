@@ -1,4 +1,4 @@
-/** The wire habits all of Google's REST APIs share: error bodies, paging, bodies. */
+/** Common forms of all Google REST APIs: error bodies, paging, bodies. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -91,7 +91,7 @@ export function parseJsonObject(text: string): Record<string, unknown> {
   throw invalidArgument('Invalid JSON payload received. Parsing terminated before end of input.');
 }
 
-/** Page tokens name the offset; a token that was never handed out is refused. */
+/** Page tokens are offsets; a token that was never issued is refused. */
 export function page<Item>(
   items: readonly Item[],
   sizeText: string | null | undefined,

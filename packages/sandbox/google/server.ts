@@ -1,6 +1,6 @@
 /**
- * The few Google REST and OAuth calls a backup service makes, on one port. Every API may be pointed at the same
- * origin because their paths do not meet; the auth emulator's prefixed paths are understood too.
+ * The few Google REST and OAuth calls of a backup service, on one port. Every API may use the same origin because their
+ * paths do not overlap; the auth emulator's prefixed paths work too.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -34,14 +34,14 @@ export interface GoogleSandboxOptions extends GoogleSeed {
   readonly host?: string;
 }
 
-/** What tests and demos do behind Google's back. */
+/** What tests and demos change without Google's APIs. */
 export interface GoogleSandboxControl {
   readonly state: GoogleState;
   setFaults(faults: readonly Fault[]): void;
   createServiceAccount(projectId: string, name?: string): ServiceAccountKey;
-  /** An access token without the dance. */
+  /** Issues an access token without a sign-in. */
   issueAccessToken(email: string, scope?: string, seconds?: number): string;
-  /** A refresh token without the dance, for the given client. */
+  /** Issues a refresh token for the given client without a sign-in. */
   issueRefreshToken(email: string, clientId?: string): string;
   verifyAccessToken(token: string): AccessToken | undefined;
   expireAccessTokens(): void;
@@ -51,7 +51,7 @@ export interface GoogleSandboxControl {
 
 export interface GoogleSandbox {
   readonly url: string;
-  /** The shape `GOOGLE_API_ENDPOINTS` takes. */
+  /** In the form of `GOOGLE_API_ENDPOINTS`. */
   readonly endpoints: {
     readonly oauth2: string;
     readonly firebase: string;
@@ -140,7 +140,7 @@ interface Call {
   readonly body: string;
 }
 
-/** Calls that need no bearer token; undefined when the path is none of them. */
+/** Calls without a bearer token; undefined for other paths. */
 function openCall(context: Context, { request, path, query, body }: Call): unknown {
   if (path === '/.well-known/openid-configuration') return context.issuer.discovery();
   if (path === '/oauth2/v3/certs') return context.issuer.keys();
@@ -203,7 +203,7 @@ function callApi(context: Context, { request, path, query, body }: Call): unknow
   });
 }
 
-/** `Bearer owner` is the emulators' key to everything; any other token must be a live one of ours. */
+/** `Bearer owner` is the emulators' token for everything; any other token must be a valid one of ours. */
 function authenticate(context: Context, request: IncomingMessage): { email: string; scope: string } {
   const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
   if (token === emulatorOwner) return { email: emulatorOwner, scope: 'openid email profile' };

@@ -1,4 +1,4 @@
-/** What the sandbox's Google knows: people, OAuth clients, service accounts, projects and their Auth users. */
+/** The data of the sandbox's Google: people, OAuth clients, service accounts, projects and their Auth users. */
 
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 
@@ -23,7 +23,7 @@ export interface ServiceAccount {
   readonly publicKey: KeyObject;
 }
 
-/** `owner` may do all; `viewer` reads, and gets password hashes redacted; `none` is refused. */
+/** `owner` may do everything; `viewer` reads, with password hashes redacted; `none` is refused. */
 export type Role = 'owner' | 'viewer' | 'none';
 
 export interface DatabaseSeed {
@@ -37,13 +37,13 @@ export interface ProjectSeed {
   readonly projectId: string;
   readonly displayName?: string;
   readonly projectNumber?: string;
-  /** By e-mail address; whoever is not listed is refused. Absent: everyone is an owner. */
+  /** By e-mail address; people who are not listed are refused. Absent: everyone is an owner. */
   readonly grants?: Readonly<Record<string, Role>>;
   readonly databases?: readonly DatabaseSeed[];
   readonly users?: readonly AuthUser[];
 }
 
-/** The wire form of Identity Toolkit's UserInfo; only what the server itself reads is named. */
+/** The wire form of Identity Toolkit's UserInfo; only fields that the server itself reads are declared. */
 export interface AuthUser {
   localId: string;
   email?: string;
@@ -74,7 +74,7 @@ export interface Project {
   readonly databases: Map<string, DatabaseSeed>;
   /** Sorted by local id when listed, as production does. Keyed by tenant and local id. */
   readonly users: Map<string, AuthUser>;
-  /** Under which parameters an imported password hash was made, by the same key as `users`. */
+  /** The parameters of an imported password hash, by the same key as `users`. */
   readonly hashes: Map<string, Record<string, unknown>>;
   readonly hashConfig: HashConfig;
   readonly createTime: string;
@@ -88,7 +88,7 @@ export interface GoogleSeed {
   readonly now?: () => number;
 }
 
-/** A service account key as the console hands it out, good for google-auth-library unchanged. */
+/** A service account key in the console's form, usable by google-auth-library. */
 export interface ServiceAccountKey {
   readonly type: 'service_account';
   readonly project_id: string;
@@ -172,7 +172,7 @@ export class GoogleState {
     };
   }
 
-  /** What an identity may do in a project. An emulator's `owner` token may do everything. */
+  /** The role of an identity in a project. An emulator's `owner` token may do everything. */
   role(project: Project, email: string): Role {
     if (email === emulatorOwner || project.grants === undefined) return 'owner';
     return project.grants[email] ?? 'none';

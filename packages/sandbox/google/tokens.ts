@@ -1,4 +1,4 @@
-/** Codes, access tokens and refresh tokens: issued, expiring, revocable. Nothing outlives the process. */
+/** Codes, access tokens and refresh tokens: issued, expiring, revocable. They end with the process. */
 
 import { randomBytes } from 'node:crypto';
 
@@ -19,7 +19,7 @@ export interface AuthorizationCode extends Grant {
 
 export interface AccessToken extends Grant {
   readonly expiresAtMs: number;
-  /** The refresh token this one came from; revoking either revokes both, as Google does. */
+  /** The refresh token it came from; revoking either revokes both, as with Google. */
   readonly refreshToken: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export class TokenStore {
     return value;
   }
 
-  /** A code is good once. */
+  /** A code works once. */
   takeCode(value: string): AuthorizationCode | undefined {
     const code = this.#codes.get(value);
     this.#codes.delete(value);
@@ -70,7 +70,7 @@ export class TokenStore {
     return this.#refresh.get(value);
   }
 
-  /** Revokes a token and all that hangs on the same consent. False when nobody knows it. */
+  /** Revokes a token and everything from the same consent. False for an unknown token. */
   revoke(value: string): boolean {
     const refreshToken = this.#refresh.has(value) ? value : this.access(value)?.refreshToken;
     const known = this.#access.delete(value) || refreshToken !== undefined;
@@ -81,13 +81,13 @@ export class TokenStore {
     return known;
   }
 
-  /** The person takes back every consent, as on their Google account page. */
+  /** The person withdraws every consent, as on their Google account page. */
   revokePerson(email: string): void {
     for (const [name, token] of this.#access) if (token.email === email) this.#access.delete(name);
     for (const [name, grant] of this.#refresh) if (grant.email === email) this.#refresh.delete(name);
   }
 
-  /** Access tokens die at once while consent stands: what an hour of waiting does. */
+  /** Expires access tokens at once while the consent stays: what an hour of waiting does. */
   expireAccessTokens(): void {
     this.#access.clear();
   }

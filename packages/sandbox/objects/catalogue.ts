@@ -2,9 +2,9 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What the server knows about its buckets and objects, as a map that outlives the process in disk mode. */
+/** The server's knowledge of its buckets and objects, as a map that outlives the process in disk mode. */
 export interface Catalogue {
-  /** What was known when the catalogue was opened; later changes are not reflected. */
+  /** The state when the catalogue was opened; later changes are not included. */
   readonly loaded: ReadonlyMap<string, unknown>;
   /** Resolves when the change would survive the end of this process. */
   set(id: string, value: unknown): Promise<void>;
@@ -17,7 +17,7 @@ export function memoryCatalogue(): Catalogue {
   return { loaded: new Map(), set: () => done, delete: () => done, close: () => done };
 }
 
-/** One line of JSON per change, rewritten without its dead lines on every opening. */
+/** One line of JSON per change, rewritten without obsolete lines at every opening. */
 export async function diskCatalogue(folder: string): Promise<Catalogue> {
   const path = join(folder, 'catalogue.ndjson');
   const loaded = existsSync(path) ? replay(readFileSync(path, 'utf8')) : new Map<string, unknown>();
@@ -35,7 +35,7 @@ export async function diskCatalogue(folder: string): Promise<Catalogue> {
 function replay(text: string): Map<string, unknown> {
   const entries = new Map<string, unknown>();
   const lines = text.split('\n');
-  // A process that died while writing leaves a last line without its end; that change was never acknowledged.
+  // A process that died while writing leaves an incomplete last line; that change was never acknowledged.
   lines.pop();
   for (const line of lines) {
     const [id, value] = JSON.parse(line) as [string, unknown?];
@@ -45,7 +45,7 @@ function replay(text: string): Map<string, unknown> {
   return entries;
 }
 
-/** Lines that arrive while a write is under way go out together with the next one. */
+/** Lines that arrive during a write are written together with the next one. */
 class Journal {
   readonly #file: FileHandle;
   #waiting: string[] = [];

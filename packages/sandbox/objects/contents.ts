@@ -10,7 +10,7 @@ export interface Piece {
 }
 
 export interface PieceWriter {
-  /** Takes ownership of the bytes. Awaiting it is what bounds memory in disk mode. */
+  /** Takes ownership of the bytes. Await it to bound memory in disk mode. */
   write(bytes: Uint8Array): Promise<void> | undefined;
   finish(): Promise<Piece>;
   abort(): Promise<void>;
@@ -22,7 +22,7 @@ export interface Contents {
   read(piece: Piece, start: number, end: number): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   retain(piece: Piece): void;
   release(piece: Piece): void;
-  /** Frees what nothing retains: leftovers of a process that died between writing bytes and recording them. */
+  /** Frees pieces that nothing retains: leftovers of a process that died between writing bytes and recording them. */
   sweep(): void;
 }
 
@@ -31,7 +31,7 @@ class Counts {
   retain(piece: Piece): void {
     this.#counts.set(piece.id, (this.#counts.get(piece.id) ?? 0) + 1);
   }
-  /** True when the last holder let go. */
+  /** True when the last holder has released it. */
   release(piece: Piece): boolean {
     const left = (this.#counts.get(piece.id) ?? 0) - 1;
     if (left > 0) this.#counts.set(piece.id, left);
@@ -43,7 +43,7 @@ class Counts {
   }
 }
 
-/** Below this a piece is one buffer of its own, so that a small object does not hold a network buffer alive. */
+/** Smaller pieces are copied into their own buffer, so that a small object does not keep a network buffer alive. */
 const smallBytes = 64 * 1024;
 
 export function memoryContents(): Contents {
@@ -140,7 +140,7 @@ function diskWriter(id: string, pathOf: (id: string) => string, retain: (piece: 
   };
 }
 
-/** Reads bytes `start` to `end` (exclusive) of pieces put together. */
+/** Reads bytes `start` to `end` (exclusive) of the joined pieces. */
 export async function* readPieces(
   contents: Contents,
   pieces: readonly Piece[],

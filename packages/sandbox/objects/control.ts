@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkFaultProfile, type Faults } from './faults.ts';
 
-/** No bucket can have this name, so the control calls live on the same port as the store. */
+/** No bucket can have this name, so the control calls can use the store's port. */
 export const controlPath = '/_sandbox/faults';
 const bodyBytesMax = 64 * 1024;
 

@@ -1,4 +1,4 @@
-// CRC-32C and CRC-64/NVME have no native form in Node, so they are computed here, eight bytes at a step.
+// Node has no native CRC-32C and CRC-64/NVME, so they are computed here, eight bytes per step.
 
 const slices = 8;
 
@@ -112,7 +112,7 @@ function multiply(a: bigint, b: bigint, width: bigint, polynomial: bigint): bigi
 const polynomials = { CRC32: 0xedb88320n, CRC32C: 0x82f63b78n, CRC64NVME: crc64Polynomial } as const;
 export type CrcName = keyof typeof polynomials;
 
-/** The CRC of two runs of bytes put together, from the CRC of each and the length of the second. */
+/** The CRC of two joined runs of bytes, from the CRC of each and the length of the second. */
 export function combineCrc(name: CrcName, first: Buffer, second: Buffer, secondBytes: number): Buffer {
   const polynomial = polynomials[name];
   const width = BigInt(first.length * 8);

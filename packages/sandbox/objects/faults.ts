@@ -1,4 +1,4 @@
-/** What goes wrong, how often. Rates are shares of requests, 0 to 1; what is left out does not happen. */
+/** What goes wrong, and how often. Rates are shares of requests, 0 to 1; absent faults do not happen. */
 export interface FaultProfile {
   /** The same seed and the same order of requests give the same faults. */
   seed?: number;
@@ -11,15 +11,17 @@ export interface FaultProfile {
   delayRate?: number;
   delayMsMin?: number;
   delayMsMax?: number;
-  /** The object's bytes stop early: half of the time the connection breaks, half of the time it looks complete. */
+  /**
+   * The object's bytes stop early: half of the time the connection breaks, half of the time the answer looks complete.
+   */
   truncateRate?: number;
   /** One byte of the object's bytes is changed on its way out. */
   corruptReadRate?: number;
   /** One byte is changed on its way in, before checksums are verified. */
   corruptWriteRate?: number;
-  /** Only these operations are harmed; all when left out. */
+  /** Only these operations are affected; all if absent. */
   operations?: string[];
-  /** The profile ends after this many harmed requests. */
+  /** The profile ends after this many affected requests. */
   harmedMax?: number;
 }
 
@@ -30,7 +32,7 @@ export interface FaultPlan {
   truncate: 'broken' | 'clean' | undefined;
   corruptRead: boolean;
   corruptWrite: boolean;
-  /** Where in the bytes the damage goes, 0 to 1. */
+  /** The position of the damage in the bytes, 0 to 1. */
   position: number;
 }
 
@@ -50,7 +52,7 @@ const rates = [
 ] as const;
 const amounts = ['seed', 'delayMsMin', 'delayMsMax', 'harmedMax'] as const;
 
-/** A small seeded generator (mulberry32): good enough to choose victims, and the same everywhere. */
+/** A small seeded generator (mulberry32): good enough to choose requests, and the same everywhere. */
 function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -61,7 +63,7 @@ function seededRandom(seed: number): () => number {
   };
 }
 
-/** Throws on anything it does not know: a misspelt fault would make a test that cannot fail. */
+/** Throws on anything unknown: a misspelt fault would make a test that cannot fail. */
 export function checkFaultProfile(value: unknown): FaultProfile {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new TypeError('a profile is an object');
@@ -92,7 +94,7 @@ export class Faults {
     return { ...this.#counts };
   }
 
-  /** Replaces the profile and starts its random sequence and its counts anew. */
+  /** Replaces the profile and restarts its random sequence and its counts. */
   set(profile: FaultProfile): void {
     this.#profile = checkFaultProfile(profile);
     this.#random = seededRandom(profile.seed ?? 1);

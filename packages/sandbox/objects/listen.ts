@@ -10,7 +10,7 @@ export interface Listening {
   readonly endpoint: string;
 }
 
-/** A server that listens; who starts it says what it answers. Port 0 is any that is free. */
+/** A listening server without handlers; the caller adds them. Port 0 is any free one. */
 export async function listen(host: string, port: number): Promise<Listening> {
   const server = createServer({ keepAlive: true, keepAliveTimeout: keepAliveMs, requestTimeout: 0 });
   await new Promise<void>((resolve, reject) => {
@@ -21,7 +21,7 @@ export async function listen(host: string, port: number): Promise<Listening> {
   return { server, port: address.port, endpoint: `http://${host}:${address.port}` };
 }
 
-/** Ends every connection, and closes what the server answered from. */
+/** Ends every connection, and closes the server's data. */
 export async function stopServer(server: Server, state: { close(): Promise<void> }): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();

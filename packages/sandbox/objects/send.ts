@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { FaultPlan } from './faults.ts';
 
-/** Bytes of an object on their way out, with the damage that the fault plan asks for. */
+/** An object's outgoing bytes, with the damage of the fault plan. */
 export interface OutgoingBytes {
   size: number;
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Resolves when the last byte was handed over, or the client went away; the response is finished either way. */
+/** Resolves when the last byte was sent or the client went away; the response is finished either way. */
 export async function sendBytes(
   response: ServerResponse,
   status: number,

@@ -14,7 +14,7 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** A map whose keys are kept in UTF-8 order. Appending in order is cheap; inserting elsewhere moves the tail. */
+/** A map with keys in UTF-8 order. Appending in order is cheap; inserting elsewhere moves the tail. */
 export class SortedMap<Value> {
   readonly #values = new Map<string, Value>();
   readonly #keys: string[] = [];
@@ -36,7 +36,7 @@ export class SortedMap<Value> {
     if (this.#values.delete(key)) this.#keys.splice(this.#position(key), 1);
   }
 
-  /** Entries from the first key that is not below `from`. The map must not change while it is walked. */
+  /** Entries from the first key that is not below `from`. The map must not change during the walk. */
   *entriesFrom(from: string): Generator<[string, Value]> {
     for (let at = this.#position(from); at < this.#keys.length; at++) {
       const key = this.#keys[at]!;

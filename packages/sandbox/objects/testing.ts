@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A sandbox as a process of its own; `stop` answers its exit code. */
+/** A sandbox in a separate process; `stop` returns its exit code. */
 export async function startProcess(main: URL, ...options: string[]) {
   const child = spawn(process.execPath, [main.pathname, '--port', '0', '--bucket', 'mine', ...options]);
   const [output] = (await once(child.stdout, 'data')) as [Buffer];

@@ -6,7 +6,7 @@ import { type IncomingPayload, type ReceivedPayload, receiveDocument } from './p
 import type { Bucket, S3State } from './state.ts';
 import { parseXml, type XmlNode } from './xml.ts';
 
-/** A request whose address and signature were understood, as an operation sees it. */
+/** A request with a parsed address and a verified signature, for an operation. */
 export interface Call {
   state: S3State;
   bucketName: string;
@@ -23,7 +23,7 @@ export interface Reply {
   status: number;
   headers?: Record<string, string>;
   xml?: XmlNode;
-  /** Bytes of an object; the pieces are held until they were sent. */
+  /** An object's bytes; the pieces are retained until they were sent. */
   bytes?: { pieces: readonly Piece[]; start: number; end: number };
 }
 
@@ -35,9 +35,9 @@ export interface Operation {
   marks?: readonly string[];
   /** A header whose presence selects this operation over one with the same marks. */
   markHeader?: string;
-  /** Further query parameters that are understood. Any other is refused. */
+  /** Other supported query parameters. Any other is refused. */
   query?: readonly string[];
-  /** Further x-amz-* headers that are understood (a trailing `*` is a prefix). Any other is refused. */
+  /** Other supported x-amz-* headers (a trailing `*` is a prefix). Any other is refused. */
   headers?: readonly string[];
   writes: boolean;
   run(call: Call): Promise<Reply>;
@@ -53,7 +53,7 @@ const headersAlways = [
   'x-amz-trailer',
 ];
 
-/** Some clients send the checksum of the nothing that their request carries; it must be right like any other. */
+/** Some clients send the checksum of an empty body; it must be right like any other. */
 function checkEmptyChecksum(name: string, value: string | undefined): boolean {
   const algorithm = checksumAlgorithms.find((one) => name === `x-amz-checksum-${one.toLowerCase()}`);
   if (!algorithm) return false;

@@ -101,7 +101,7 @@ export function errorDocument(error: S3Error, resource: string, requestId: strin
   ]);
 }
 
-/** Said whenever a request asks for something this server does not do: never a silent success. */
+/** The answer to everything this server does not support: never a silent success. */
 export function notImplemented(what: string): S3Error {
   return new S3Error('NotImplemented', `${what} is not implemented by this sandbox`);
 }

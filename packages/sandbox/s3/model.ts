@@ -16,7 +16,7 @@ export interface Retention {
   untilMs: number;
 }
 
-/** What a client says about an object beside its bytes, kept and given back untouched. */
+/** An object's headers from a client, stored and returned unchanged. */
 export interface ObjectHeaders {
   contentType: string;
   /** Cache-Control, Content-Disposition, Content-Encoding, Content-Language, Expires, by lower-case name. */

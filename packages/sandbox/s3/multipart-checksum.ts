@@ -11,7 +11,7 @@ import {
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** Which checksum an upload will have in the end, from the headers that created it. */
+/** The checksum that an upload will have, from the headers that created it. */
 export function chosenChecksum(headers: Headers): Pick<Upload, 'checksumAlgorithm' | 'checksumType'> {
   const algorithm = headers['x-amz-checksum-algorithm'] as ChecksumAlgorithm | undefined;
   const type = headers['x-amz-checksum-type'];
@@ -55,7 +55,7 @@ export function multipartChecksum(upload: Upload, parts: readonly UploadedPart[]
   return { algorithm, type, value: combined.toString('base64') };
 }
 
-/** The checksum that the completing request claims for the whole object must be the computed one. */
+/** The checksum in the completing request must equal the computed one. */
 export function checkClaimedChecksum(headers: Headers, checksum: ObjectChecksum | undefined): void {
   for (const algorithm of checksumAlgorithms) {
     const claimed = headers[`x-amz-checksum-${algorithm.toLowerCase()}`];

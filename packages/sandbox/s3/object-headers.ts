@@ -8,7 +8,7 @@ const systemHeaders = ['cache-control', 'content-disposition', 'content-encoding
 const userPrefix = 'x-amz-meta-';
 const userBytesMax = 2048;
 
-/** x-amz-* headers that writing operations understand in common. */
+/** x-amz-* headers that all writing operations support. */
 export const writeHeaders = [
   'x-amz-meta-*',
   'x-amz-acl',
@@ -68,7 +68,7 @@ export function versionHeader(version: ObjectVersion, keepsVersions: boolean): R
   return keepsVersions ? { 'x-amz-version-id': version.versionId } : {};
 }
 
-/** What GET and HEAD say about an object beside its bytes. */
+/** The headers of GET and HEAD about an object. */
 export function describeObject(version: ObjectVersion, keepsVersions: boolean): Record<string, string> {
   const described: Record<string, string> = {
     'content-type': version.headers.contentType,

@@ -18,12 +18,12 @@ export interface ReceivedPayload {
 
 export interface IncomingPayload {
   request: IncomingMessage;
-  /** The request's headers, and what a presigned address carries in their place. */
+  /** The request's headers, and the parameters of a presigned address in their place. */
   headers: Readonly<Record<string, string | undefined>>;
   signature: VerifiedSignature;
   /** Set by the fault plan: one byte is changed before anything is verified. */
   corruptAt?: number;
-  /** Set where x-amz-checksum-* does not speak of the body. */
+  /** Set where x-amz-checksum-* is not about the body. */
   ignoreChecksumHeaders?: boolean;
 }
 

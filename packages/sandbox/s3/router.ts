@@ -20,7 +20,7 @@ const operations: readonly Operation[] = [
   ...lockOperations,
 ];
 
-/** Where a request points: nowhere in particular, at a bucket, or at a key. */
+/** The target of a request: none, a bucket, or a key. */
 export interface Address {
   rawPath: string;
   bucketName: string;

@@ -20,11 +20,11 @@ export interface S3SandboxOptions {
   port?: number;
   host?: string;
   region?: string;
-  /** Keys that may sign; one pair, `sandbox` and `sandbox-secret`, when left out. */
+  /** Keys that may sign; one pair, `sandbox` and `sandbox-secret`, if absent. */
   credentials?: readonly S3Credential[];
-  /** Buckets that exist from the start; they keep what they hold from an earlier run in disk mode. */
+  /** Buckets that exist from the start; in disk mode they keep their objects from an earlier run. */
   buckets?: readonly string[];
-  /** A folder to keep everything in. In memory when left out. */
+  /** A folder for all data; in memory if absent. */
   folder?: string;
   faults?: FaultProfile;
   now?: () => number;
@@ -85,9 +85,9 @@ class Handler {
     response.setHeader('x-amz-request-id', requestId);
     response.setHeader('x-amz-id-2', randomBytes(24).toString('base64'));
     response.setHeader('server', 'AmazonS3');
-    // Clients set their clock by this header, so it must come from the same clock as every other time here.
+    // Clients set their clock by this header, so it must use the same clock as every other time here.
     response.setHeader('date', httpDate(this.#options.now()));
-    // A client that goes away is its own concern; without a listener it would end this process.
+    // A client may go away at any time; without a listener that would end this process.
     request.on('error', () => {});
     response.on('error', () => {});
     try {
@@ -162,7 +162,7 @@ class Handler {
   }
 }
 
-/** A presigned address may carry x-amz-* headers as parameters; they mean the same there. */
+/** A presigned address may have x-amz-* headers as parameters, with the same meaning. */
 function unhoisted(parameters: readonly [string, string][], headers: Record<string, string | undefined>) {
   const query = new Map(parameters);
   const whole = { ...headers };

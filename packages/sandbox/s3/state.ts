@@ -92,7 +92,7 @@ export class S3State {
     if (replaced) this.releaseAll(replaced.pieces);
   }
 
-  /** Ends an upload; its parts are freed except those that the finished object now holds. */
+  /** Ends an upload; its parts are freed except those that the finished object now retains. */
   async removeUpload(bucket: Bucket, state: UploadState, kept: ReadonlySet<UploadedPart> = new Set()): Promise<void> {
     const { bucket: name, uploadId } = state.upload;
     bucket.uploads.delete(uploadRow(state.upload));
@@ -140,7 +140,7 @@ function versionRow(bucket: Bucket, version: ObjectVersion): string {
   return `version/${bucket.settings.name}/${version.versionId}/${version.key}`;
 }
 
-/** Uploads are listed by key and then by id; no key holds U+0000 followed by an upload id of ours. */
+/** Uploads are listed by key and then by id; no key contains U+0000 followed by one of our upload ids. */
 export function uploadRow(upload: Pick<Upload, 'key' | 'uploadId'>): string {
   return `${upload.key}\u0000${upload.uploadId}`;
 }

@@ -6,7 +6,7 @@ import { type S3Sandbox, startS3Sandbox } from './server.ts';
 
 export const mib = 1024 * 1024;
 
-/** The official client, told where the sandbox is and nothing else. */
+/** The official client with only the sandbox's address. */
 export function clientOf(sandbox: S3Sandbox, config: S3ClientConfig = {}): S3Client {
   return new S3Client({
     endpoint: sandbox.endpoint,
@@ -18,7 +18,7 @@ export function clientOf(sandbox: S3Sandbox, config: S3ClientConfig = {}): S3Cli
   });
 }
 
-/** A sandbox in memory and one in a folder that goes with it, each with a bucket and a client. */
+/** A sandbox in memory and one in a temporary folder, each with a bucket and a client. */
 export async function startBothKinds(bucket: string) {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-s3-'));
   const sandboxes = [
@@ -34,7 +34,7 @@ export async function startBothKinds(bucket: string) {
   return { kinds, stop };
 }
 
-/** What the client threw, or `no error`. */
+/** The error that the client threw, or `no error`. */
 export async function failure(promise: Promise<unknown>): Promise<{ name: string; status: number | undefined }> {
   try {
     await promise;

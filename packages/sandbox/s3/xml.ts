@@ -12,7 +12,7 @@ export function element(name: string, content: string | number | boolean | XmlNo
   return Array.isArray(content) ? { name, text: '', children: content } : { name, text: String(content), children: [] };
 }
 
-/** Leaves an element out when there is nothing to say. */
+/** Leaves an element out when it has no content. */
 export function optional(name: string, content: string | number | boolean | undefined): XmlNode[] {
   return content === undefined ? [] : [element(name, content)];
 }

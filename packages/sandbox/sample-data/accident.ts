@@ -4,7 +4,9 @@ import { keyFromPath } from '../firestore/values/key.ts';
 import { documentsRoot } from '../firestore/values/name.ts';
 import { type SampleOptions, sampleDocuments } from './generate.ts';
 
-/** What a bad script does at night: a whole collection of the sample is gone at once. Tells how many documents that were. */
+/**
+ * Simulates a bad script: a whole collection of the sample is deleted at once. Returns how many documents that were.
+ */
 export function loseCollection(database: Database, collection: string, sample: SampleOptions): number {
   const time = database.nextCommitTime();
   const lost: DocumentEntry[] = [];

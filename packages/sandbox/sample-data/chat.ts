@@ -6,8 +6,8 @@ import { autoId, moment, personName, sentence } from './words.ts';
 const messagesPerRoom = 12;
 
 /**
- * A chat room with messages and reactions. Every fourth room was deleted and left its messages behind: its document is
- * missing, as happens in every long-lived database.
+ * A chat room with messages and reactions. Every fourth room was deleted without its messages: its document is missing,
+ * as happens in every old database.
  */
 export function* chatDocuments(
   root: string,

@@ -37,7 +37,7 @@ export const oddIds: readonly string[] = [
   'é'.repeat(idBytesMax / 2),
 ];
 
-/** Documents that every honest copy of a database must carry over unchanged. `root` is the database's documents root. */
+/** Documents that every correct copy of a database must contain unchanged. `root` is the database's documents root. */
 export function edgeCases(root: string): SampleDocument[] {
   return [
     { path: 'edge/numbers', fields: numbers() },

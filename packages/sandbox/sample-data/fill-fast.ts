@@ -22,16 +22,16 @@ export interface FillOptions {
 const variantCount = 512;
 const idDigits = 9;
 const loadBatch = 10_000;
-/** Where the number stands in an encoded field `n`: behind the entry, its key and the tag of an integer. */
+/** The position of the number in an encoded field `n`: after the entry, its key and the tag of an integer. */
 const numberOffset = 8;
 const epoch = 1_700_000_000 * secondMicros;
 const wordList =
   'lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore'.split(' ');
 
 /**
- * Fills a collection with plain documents of about 600 bytes, straight into the store: a million in a few seconds.
- * Ids are `d000000000` upwards; contents repeat every 512 documents except for the number `n`. The buffers for name and
- * fields are written over again for each document, because the store copies them anyway.
+ * Fills a collection with plain documents of about 600 bytes, straight into the store: a million in a few seconds. Ids
+ * are `d000000000` upwards; contents repeat every 512 documents except for the number `n`. The buffers for name and
+ * fields are reused for each document, because the store copies them anyway.
  */
 export function fillFast(database: Database, options: FillOptions): void {
   const random = new Random(options.seed ?? 1);

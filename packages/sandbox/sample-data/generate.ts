@@ -20,7 +20,7 @@ const loadBatch = 5000;
 
 /**
  * A sample database as a stream, the same for the same seed: first the edge cases, then shop and chat documents in
- * turns until there are enough. Holds a handful of documents at a time, whatever the size.
+ * turns until there are enough. Uses memory for a handful of documents, whatever the size.
  */
 export function* sampleDocuments(root: string, options: SampleOptions): Generator<SampleDocument, void, undefined> {
   const random = new Random(options.seed ?? 1);

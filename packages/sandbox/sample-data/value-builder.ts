@@ -17,7 +17,7 @@ import { WireWriter } from '../firestore/values/wire.ts';
 /** Fields given as name and encoded value, in order. */
 export type Entries = readonly (readonly [string, Uint8Array])[];
 
-/** Short names for the values samples are made of; each gives an encoded Firestore value. */
+/** Short names for the values of samples; each returns an encoded Firestore value. */
 export const value = {
   null: nullValue,
   boolean: encodeBoolean,

@@ -3,7 +3,7 @@ import type { Database, DatabaseEdition } from '../store/database.ts';
 import { databaseRoot } from '../values/name.ts';
 import { day, hour, type Micros, secondMicros } from '../values/timestamp.ts';
 
-/** What FirestoreAdmin tells about a database. */
+/** How FirestoreAdmin describes a database. */
 export interface DatabaseDescription {
   readonly name: string;
   readonly uid: string;

@@ -6,25 +6,27 @@ import { Random } from './random.ts';
 export interface FaultRule {
   /** The RPC by its bare name (`Commit`); absent, every RPC. */
   readonly method?: string;
-  /** Only the write of the document at this path, in a BatchWrite: it is not made, its neighbours are. */
+  /** Fails only the write of the document at this path in a BatchWrite; the others are made. */
   readonly document?: string;
   /** Calls end with this status instead of being served. */
   readonly status?: CodeName;
   readonly message?: string;
   /** Wait before a call is served. */
   readonly latencyMs?: number;
-  /** Wait until this is settled before a call is served; with `batchLatencyMs`, after each document that a listener is told of. */
+  /**
+   * Waits until this is settled before a call is served; with `batchLatencyMs`, after each document sent to a listener.
+   */
   readonly until?: Promise<unknown>;
   /** Wait before each batch of streamed documents is sent. Batches are then 16 KiB, the frames of a server on the network. */
   readonly batchLatencyMs?: number;
   /** A stream breaks after this many documents: with `status`, or without any when `reset` is set. */
   readonly breakAfterDocuments?: number;
   readonly reset?: boolean;
-  /** Lets the call take effect and then loses its answer: a commit that happened and looks as if it had not. */
+  /** Lets the call take effect and then loses its answer: a commit that happened but looks as if it had not. */
   readonly afterEffect?: boolean;
   /** The share of calls it hits, 0 to 1 (1). */
   readonly probability?: number;
-  /** It is spent after this many hits (never). */
+  /** Ends after this many hits (never). */
   readonly times?: number;
   /** Calls it lets pass first (0). */
   readonly skip?: number;
@@ -49,7 +51,7 @@ const messages: Partial<Record<CodeName, string>> = {
   UNAUTHENTICATED: 'Request had invalid authentication credentials.',
 };
 
-/** Misbehaviour on command, the same one again for the same seed. */
+/** Misbehaviour on demand, the same for the same seed. */
 export class Faults {
   #rules: ArmedRule[] = [];
   #random = new Random(1);
@@ -71,7 +73,7 @@ export class Faults {
     this.#random = new Random(seed);
   }
 
-  /** Writes above this rate are answered with RESOURCE_EXHAUSTED; null lifts the quota. */
+  /** Writes above this rate are answered with RESOURCE_EXHAUSTED; null removes the quota. */
   setWriteQuota(quota: WriteQuota | null): void {
     this.#quota = quota;
     this.#quotaTokens = quota?.documentsPerSecond ?? 0;
@@ -88,7 +90,7 @@ export class Faults {
     return this.#rules.map(({ hits }) => hits);
   }
 
-  /** Before a call is served: waits, or throws the status it shall end with. */
+  /** Called before a call is served: waits, or throws the status with which it ends. */
   async before(call: Call): Promise<void> {
     for (const armed of this.#rules) {
       const { rule } = armed;
@@ -101,7 +103,7 @@ export class Faults {
     }
   }
 
-  /** Before one write of many is made: throws the status it alone shall end with. */
+  /** Called before one write of several: throws the status of this write alone. */
   beforeWrite(call: Call, path: string): void {
     for (const armed of this.#rules) {
       const { status, document, message } = armed.rule;
@@ -118,7 +120,7 @@ export class Faults {
     }
   }
 
-  /** What shall happen to the stream of this call, decided once. */
+  /** What will happen to the stream of this call, decided once. */
   streamFault(call: Call): StreamFault | null {
     for (const armed of this.#rules) {
       if (isStreamRule(armed.rule) && this.#strikes(armed, call.method)) return new StreamFault(armed.rule);
@@ -179,7 +181,7 @@ export class StreamFault {
     else throw faultError(this.#rule.status ?? 'UNAVAILABLE', this.#rule.message);
   }
 
-  /** How much is sent at a time; a stream that is not slowed down sends as much as it can. */
+  /** How much is sent at a time; a stream without latency sends as much as it can. */
   get batchBytes(): number {
     return this.#rule.batchLatencyMs === undefined ? Number.POSITIVE_INFINITY : slowBatchBytes;
   }

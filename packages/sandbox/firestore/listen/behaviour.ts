@@ -1,24 +1,24 @@
 /**
- * How Listen treats its callers. `generous`: everything that happened since a resume is told, deletions too.
- * `as-production`: what Google promises and no more.
+ * How Listen treats its callers. `generous`: everything since a resume is sent, deletions too. `as-production`: what
+ * Google promises and no more.
  */
 export type ListenMode = 'generous' | 'as-production';
 
 export interface ListenBehaviour {
   readonly mode: ListenMode;
   /**
-   * What a resumed target hears instead of deletions: a count with a bloom filter (when it sent an expected count), a
-   * count alone, or nothing at all.
+   * What a resumed target gets instead of deletions: a count with a bloom filter (when it sent an expected count), a
+   * count alone, or nothing.
    */
   readonly existenceFilters: 'bloom' | 'count' | 'none';
-  /** A target that has not caught up after so long, or so many documents, is removed without a position. */
+  /** A target that has not caught up after this time, or this many documents, is removed without a position. */
   readonly catchUpMsMax: number;
   readonly catchUpDocumentsMax: number;
   /** A position older than this runs the whole query again. */
   readonly staleAfterMs: number;
   /** Changed documents that may wait for a slow reader; one more ends the stream with RESOURCE_EXHAUSTED. */
   readonly bufferDocumentsMax: number;
-  /** A stream is cut without a status after a time between these two; null: it lives on. */
+  /** A stream is cut without a status after a time between these two; null: never. */
   readonly cutAfterMs: readonly [number, number] | null;
 }
 

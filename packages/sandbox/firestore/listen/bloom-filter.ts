@@ -9,7 +9,7 @@ export interface BloomFilterMessage {
   readonly hashCount: number;
 }
 
-/** Whole resource names. A name that is not in the filter matches no more; one that is may still be gone. */
+/** Takes whole resource names. A name that is not in the filter no longer matches; one that is may still be gone. */
 export function bloomFilterOf(names: Iterable<string>): BloomFilterMessage {
   const all = [...names];
   const bitCount = BigInt(Math.max(1, all.length * bitsPerName));

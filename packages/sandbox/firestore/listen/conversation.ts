@@ -24,7 +24,7 @@ interface ListenRequest {
 
 const requestType = firestoreType('ListenRequest');
 const targetsMax = 100;
-/** Commits that touch no target are passed on as mere progress at most this often. */
+/** Commits that concern no target are sent as mere progress at most this often. */
 const progressIntervalMs = 1000;
 
 export function listenMethod(sandbox: Sandbox): BidiMethod {
@@ -32,8 +32,8 @@ export function listenMethod(sandbox: Sandbox): BidiMethod {
 }
 
 /**
- * One listen stream. Commits mark documents as changed; a flush turns what is marked into one snapshot for all targets,
- * so quick successive writes of a document reach a slow listener as one change, as in production.
+ * One listen stream. Commits mark documents as changed; a flush sends the marked ones as one snapshot for all targets.
+ * So quick successive writes of a document reach a slow listener as one change, as in production.
  */
 class ListenConversation implements Conversation {
   readonly #sandbox: Sandbox;
@@ -143,7 +143,7 @@ class ListenConversation implements Conversation {
       target = planTarget(this.#database!, message);
       since = this.#startTime(message);
     } catch (error) {
-      // A bad target ends alone, the stream and its other targets go on.
+      // A bad target ends alone; the stream and its other targets continue.
       const { code, message: reason } = asRpcError(error);
       this.#sender.removed(targetId, { code, message: reason });
       this.#sender.flush();
@@ -160,7 +160,7 @@ class ListenConversation implements Conversation {
     if (message.once) this.#remove(targetId);
   }
 
-  /** With a new target, the others are told of up to the same moment too. */
+  /** When a target is added, the others are brought up to the same moment. */
   async #bringAllToOneTime(): Promise<void> {
     this.#progressAtMs = Number.NEGATIVE_INFINITY;
     await this.#flush();
@@ -198,7 +198,7 @@ class ListenConversation implements Conversation {
     this.#sender.flush();
   }
 
-  /** Tells the listener to forget what it has of a target, and sends it all again. */
+  /** Makes the listener forget a target's documents, and sends them all again. */
   async #restart(target: ListenTarget): Promise<void> {
     this.#sender.reset(target.id);
     await this.#sendFirst(target);
@@ -217,7 +217,7 @@ class ListenConversation implements Conversation {
     this.#becomeCurrent(target, time);
   }
 
-  /** Sends what has happened to a target since the listener last heard of it. */
+  /** Sends what has happened to a target since the listener's last position. */
   async #resume(target: ListenTarget, since: Micros, expectedCount: number | null): Promise<void> {
     const database = this.#database!;
     const time = database.currentTime();
@@ -269,7 +269,7 @@ class ListenConversation implements Conversation {
     this.#sender.filter(target.id, names.length, withBloom ? bloomFilterOf(names) : undefined);
   }
 
-  /** A target that takes too long is dropped; what was sent of it is billed all the same. */
+  /** A target that takes too long is dropped; the documents already sent are billed all the same. */
   #giveUp(target: ListenTarget, sent: number): void {
     this.#sandbox.counters.billReads(Math.max(1, sent));
     this.#targets.delete(target.id);
@@ -331,7 +331,7 @@ class ListenConversation implements Conversation {
   }
 }
 
-/** How much of a target was sent before it was current, and for how long. */
+/** Counts what is sent of a target before it is current, and for how long. */
 class CatchUp {
   readonly #behaviour: ListenBehaviour;
   readonly #beganMs = performance.now();
@@ -341,7 +341,7 @@ class CatchUp {
     this.#behaviour = behaviour;
   }
 
-  /** Asked before each document. */
+  /** Called before each document. */
   isTooLong(): boolean {
     const { catchUpDocumentsMax, catchUpMsMax } = this.#behaviour;
     if (this.documents >= catchUpDocumentsMax || performance.now() - this.#beganMs > catchUpMsMax) return true;

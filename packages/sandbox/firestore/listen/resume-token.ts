@@ -3,7 +3,7 @@ import type { Micros } from '../values/timestamp.ts';
 
 const tokenBytes = 8;
 
-/** A resume token is the snapshot time it was given out for. */
+/** A resume token is the snapshot time for which it was issued. */
 export function encodeResumeToken(time: Micros): Buffer {
   const token = Buffer.alloc(tokenBytes);
   token.writeBigUInt64BE(BigInt(time));

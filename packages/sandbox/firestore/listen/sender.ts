@@ -17,7 +17,7 @@ export interface EventTargets {
   readonly removed: number[];
 }
 
-/** Says to a listener what there is to say, one response each, no faster than it is heard. */
+/** Sends the responses of a listener one by one, no faster than it reads. */
 export class ListenSender {
   readonly #call: Call;
   readonly #fault: StreamFault | null;

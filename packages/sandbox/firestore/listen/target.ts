@@ -20,7 +20,10 @@ export interface TargetMessage {
   expectedCount: { value: number } | null;
 }
 
-/** Something listened to. It knows which documents belong to it at a time, and up to which time its listener has heard. */
+/**
+ * A target of a listener. It knows which documents belong to it at a time, and up to which time its listener is
+ * informed.
+ */
 export interface ListenTarget {
   readonly id: number;
   /** Everything up to this time has been sent; null before the first snapshot. */
@@ -70,7 +73,10 @@ abstract class PlannedTarget implements ListenTarget {
   abstract events(entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'>;
 }
 
-/** An unlimited query: whether a document belongs depends on that document alone, so old versions answer for the past. */
+/**
+ * An unlimited query: whether a document belongs depends only on that document, so old versions are enough for the
+ * past.
+ */
 class QueryTarget extends PlannedTarget {
   override events(entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'> {
     const events = new Map<DocumentEntry, 'changed' | 'removed'>();
@@ -89,7 +95,7 @@ class QueryTarget extends PlannedTarget {
   }
 }
 
-/** A limited query: one document leaving lets another in, so the whole answer is compared. */
+/** A limited query: one document that leaves lets another in, so the whole results are compared. */
 class LimitTarget extends PlannedTarget {
   override events(_entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'> {
     const before = new Map(this.members(this.readTime ?? 0).map(({ entry, version }) => [entry, version]));

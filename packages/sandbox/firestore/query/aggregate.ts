@@ -18,7 +18,7 @@ export interface Aggregation {
   readonly alias: string;
   readonly path: FieldPath | null;
   add(view: DocumentView): void;
-  /** As many documents as this, whatever is in them; absent where that matters. */
+  /** Adds this many documents, whatever they contain; absent if the content matters. */
   addUnseen?(documents: number): void;
   result(): Uint8Array;
 }
@@ -85,7 +85,7 @@ class Count implements Aggregation {
   }
 }
 
-/** A sum, or the average made of it. Integers add up exactly and overflow into a double. */
+/** A sum, or the average from it. Integers add up exactly and overflow into a double. */
 class Sum implements Aggregation {
   readonly alias: string;
   readonly path: FieldPath;

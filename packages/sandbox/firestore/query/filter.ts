@@ -116,7 +116,7 @@ function listTest(operator: number, operand: Value, path: FieldPath): (value: Va
   if (elements.length === 0) throw invalid(`The filter on ${field} needs a non-empty array.`);
   const max = operator === fieldOperator.NOT_IN ? notInMax : disjunctionsMax;
   if (elements.length > max) throw invalid(`The filter on ${field} supports up to ${max} elements in its value.`);
-  // Null and NaN in a list stand for nothing: no document is found, and none left out, by them.
+  // Null and NaN in a list are ignored: they neither include nor exclude documents.
   const comparable = elements.filter((element) => element.rank !== rank.null && !isNaNValue(element));
   const within = (value: Value): boolean => comparable.some((element) => valuesEqual(element, value));
   switch (operator) {

@@ -31,7 +31,10 @@ export function rangeOfScope(scope: Scope): NameRange {
   return { from: prefix + separator, to: prefix + afterSeparator };
 }
 
-/** Turns comparisons of __name__ that every match must meet into a range; what remains must still be tested. */
+/**
+ * Converts comparisons of __name__ that every match must satisfy into a range; the remaining conditions must still be
+ * tested.
+ */
 export function rangeOfFilters(
   conditions: readonly Condition[],
   documentsRoot: string,
@@ -78,8 +81,8 @@ export function rangeOfCursors(
 }
 
 /**
- * Where a cursor cuts the ascending list of names. `before` means the cut lies before the named document in the order
- * of the query, which is behind it in the list when the order is descending.
+ * Where a cursor cuts the ascending list of names. `before` means before the named document in the query's order, which
+ * is after it in the list when the order is descending.
  */
 function boundKey(cursor: CursorPosition | null, descending: boolean, documentsRoot: string): string | null {
   const value: Value | undefined = cursor?.values[0];

@@ -51,7 +51,7 @@ export function findNearest(views: Iterable<DocumentView>, plan: NearestPlan, do
     const distance = distanceBetween(vector, plan.vector, plan.measure);
     if (withinThreshold(distance, plan)) neighbours.push({ view, distance });
   }
-  // A dot product grows with likeness, the other two measures shrink.
+  // A dot product grows with similarity, the other two measures shrink.
   const sign = plan.measure === dotProduct ? -1 : 1;
   neighbours.sort((left, right) => sign * (left.distance - right.distance));
   return neighbours.slice(0, plan.limit);

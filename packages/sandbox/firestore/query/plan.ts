@@ -103,7 +103,7 @@ function disjunctions(condition: Condition): number {
     : counts.reduce((product, count) => product * count, 1);
 }
 
-/** Without a collection there is no index but the names themselves. */
+/** Without a collection the only index is the names. */
 function checkKindless(scope: Scope, condition: Condition | null, orders: readonly Order[]): void {
   if (scope.collectionKey !== null) return;
   const fields = condition === null ? [] : fieldConditions(condition);

@@ -18,7 +18,7 @@ interface Ranked {
 /** Documents looked at between two pauses. */
 const stepDocuments = 16_384;
 
-/** The scan is not over, but others shall have a turn of the event loop: call `next` again after it. */
+/** The scan is not over, but lets others have a turn of the event loop: call `next` again after it. */
 export const pause = Symbol('pause');
 
 /**
@@ -98,7 +98,7 @@ export function nearestMatches(plan: QueryPlan, views: Iterable<DocumentView>): 
   return plan.nearest === null ? [] : findNearest(views, plan.nearest, plan.database.documentsRoot);
 }
 
-/** All matches at once, in order, offset and limit applied: for callers that need the whole result. */
+/** All matches in order, with offset and limit: for callers that need the whole result. */
 export function runWhole(plan: QueryPlan, time: Micros): { views: DocumentView[]; scanned: number } {
   const scan = new NameScan(plan, time);
   const found: DocumentView[] = [];
@@ -112,7 +112,7 @@ function inOrder(plan: QueryPlan, found: DocumentView[]): DocumentView[] {
   return plan.nameOrdered ? found : sortMatches(plan, found);
 }
 
-/** The values a document is ordered by, or null when it lacks one and so has no place in the result. */
+/** The values a document is ordered by, or null when one is missing, because then it is not in the result. */
 function rank(view: DocumentView, orders: readonly Order[], documentsRoot: string): Ranked | null {
   const values: Value[] = [];
   for (const order of orders) {

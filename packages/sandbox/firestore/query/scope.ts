@@ -5,7 +5,7 @@ export interface CursorPosition {
   readonly before: boolean;
 }
 
-/** Which documents a query looks at. `collectionKey` is null when it is kindless. */
+/** The documents of a query. `collectionKey` is null when it is kindless. */
 export interface Scope {
   readonly parentKey: string;
   readonly collectionKey: string | null;

@@ -7,7 +7,9 @@ const nameTag = 0x0a;
 const createTimeTag = 0x1a;
 const updateTimeTag = 0x22;
 
-/** An encoded Document as REST tells it. Written by hand: an object would put keys that look like numbers first. */
+/**
+ * An encoded Document in REST's form. Written by hand, because an object would put keys that look like numbers first.
+ */
 export function documentJson(bytes: Uint8Array, start = 0, end = bytes.length): string {
   const parts: string[] = [];
   const fields: string[] = [];
@@ -73,7 +75,7 @@ function mapJson(entries: ReadonlyMap<string, Value>): string {
   return `{"mapValue":{${fields.length === 0 ? '' : `"fields":{${fields.join(',')}}`}}}`;
 }
 
-/** JSON has no word for three of the numbers, and JavaScript writes a negative zero without its sign. */
+/** JSON cannot express three of the numbers, and JavaScript writes negative zero without its sign. */
 function doubleJson(double: number): string {
   if (!Number.isFinite(double)) return `"${double}"`;
   return Object.is(double, -0) ? '-0' : String(double);

@@ -24,7 +24,7 @@ export interface RestError {
   readonly error: { readonly code: number; readonly message: string; readonly status: CodeName };
 }
 
-/** A status as Google's REST interfaces tell it. */
+/** A status in the form of Google's REST interfaces. */
 export function restError({ codeName, message }: RpcError): RestError {
   return { error: { code: httpStatus[codeName], message, status: codeName } };
 }

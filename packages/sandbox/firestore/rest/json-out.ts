@@ -4,7 +4,7 @@ import type { MessageOut } from '../transport/call.ts';
 const chunkUnits = 64 * 1024;
 const inFlightBytesMax = 1024 * 1024;
 
-/** A JSON array of the messages of one answer. At most a megabyte is on its way at a time; `ready` waits for the reader. */
+/** A JSON array of the messages of one answer. At most a megabyte is unread at a time; `ready` waits for the reader. */
 export class JsonOut implements MessageOut {
   readonly #sink: Writable;
   readonly #toJson: (message: Uint8Array) => string;

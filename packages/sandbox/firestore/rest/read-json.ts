@@ -9,7 +9,9 @@ export function encodeJson(type: protobuf.Type, json: unknown): Buffer {
   return type.encode(type.fromObject(readMessage(type, json))).finish() as Buffer;
 }
 
-/** What the proto library takes: it knows no JSON forms of times and wrappers, and drops null values. */
+/**
+ * Converts JSON for the proto library, which does not know the JSON forms of times and wrappers, and drops null values.
+ */
 function readMessage(type: protobuf.Type, json: unknown): JsonObject {
   if (type.fullName === '.google.protobuf.Timestamp') return readTime(json);
   if (/^\.google\.protobuf\.\w+Value$/.test(type.fullName)) return { value: json };

@@ -93,7 +93,7 @@ export class RestCall implements Call {
     const body = this.#newPacker();
     body.on('data', (chunk: Buffer) => this.#write(body, chunk));
     body.once('end', () => this.#response.end());
-    // A method that answers with a stream tells an error as the only element of it.
+    // A streaming method reports an error as its only element.
     body.end(JSON.stringify([failure]));
   }
 
@@ -119,7 +119,7 @@ export class RestCall implements Call {
     });
   }
 
-  /** With the weakest compression: what is measured here, production does at least. */
+  /** The weakest compression: production compresses at least as much. */
   #newPacker(): Transform {
     return this.#isCompressed ? createGzip({ level: zlib.Z_BEST_SPEED }) : new PassThrough();
   }
@@ -137,7 +137,7 @@ export class RestCall implements Call {
   }
 }
 
-/** As Google does it: a program has to say in its name too that it understands gzip. */
+/** As with Google: a client must also say in its name that it understands gzip. */
 function wantsGzip({ headers }: RestRequest): boolean {
   return /\bgzip\b/.test(String(headers['accept-encoding'] ?? '')) && /gzip/.test(headers['user-agent'] ?? '');
 }

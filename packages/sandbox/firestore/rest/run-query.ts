@@ -9,7 +9,7 @@ import { RestCall, type RestRequest, type RestResponse } from './rest-call.ts';
 const path = /^\/v1\/(projects\/[^/]+\/databases\/[^/]+\/documents(?:\/.+)?):runQuery$/;
 const grpcPath = '/google.firestore.v1.Firestore/RunQuery';
 
-/** The parent that a query over REST is asked below; undefined when the request is another one. */
+/** The parent of a query over REST; undefined for other requests. */
 export function queriedParent(method: string | undefined, url: string): string | undefined {
   const parent = method === 'POST' ? path.exec(url.split('?')[0]!)?.[1] : undefined;
   return parent === undefined ? undefined : decodeURIComponent(parent);
@@ -58,7 +58,7 @@ async function bodyOf(request: RestRequest): Promise<string> {
 
 const tags = { document: 0x0a, transaction: 0x12, readTime: 0x1a, skippedResults: 0x20 };
 
-/** An encoded RunQueryResponse as REST tells it. */
+/** An encoded RunQueryResponse in REST's form. */
 function responseJson(message: Uint8Array): string {
   const parts: string[] = [];
   const reader = new WireReader(message);

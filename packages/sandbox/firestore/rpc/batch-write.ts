@@ -49,7 +49,7 @@ export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
   };
 }
 
-/** Each write stands alone: one may fail while its neighbours are stored. */
+/** Each write is separate: one may fail while the others are stored. */
 function writeEach(
   sandbox: Sandbox,
   call: Call,

@@ -117,7 +117,7 @@ function children(
   return found;
 }
 
-/** The first two segments below the parent: the child a key is or lies under. */
+/** The first two segments below the parent: the child that a key is, or is below. */
 function childKey(key: string, baseLength: number): string {
   const idStart = key.indexOf(separator, baseLength) + 1;
   const end = key.indexOf(separator, idStart);

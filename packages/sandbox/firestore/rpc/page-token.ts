@@ -1,6 +1,6 @@
 import { invalid } from '../transport/status.ts';
 
-/** Page tokens carry the last key of the page; the next page starts behind it whatever has happened meanwhile. */
+/** Page tokens contain the last key of the page; the next page starts after it, whatever has changed. */
 export function encodePageToken(key: string): string {
   return Buffer.from(key, 'utf16le').toString('base64url');
 }

@@ -70,7 +70,7 @@ export function runAggregationQueryMethod(sandbox: Sandbox): ServerStreamMethod 
   };
 }
 
-/** A count of all that is listed comes from the list alone, like production's from an index; else undefined. */
+/** A plain count comes from the list alone, like production's from an index; otherwise undefined. */
 function countFromIndex(plan: QueryPlan, time: Micros, aggregations: readonly Aggregation[]): number | undefined {
   const { scope, database, range } = plan;
   const isWhole = plan.matches === null && plan.nearest === null && plan.offset === 0 && plan.limit === null;
@@ -82,7 +82,7 @@ function countFromIndex(plan: QueryPlan, time: Micros, aggregations: readonly Ag
   return counted;
 }
 
-/** Feeds every document of the query's answer to the aggregations; returns how many there were. */
+/** Passes every document of the query's result to the aggregations; returns how many there were. */
 async function aggregate(plan: QueryPlan, time: Micros, aggregations: readonly Aggregation[]): Promise<number> {
   const needed = aggregations.flatMap((each) => (each.path === null ? [] : [each.path]));
   let index = 0;

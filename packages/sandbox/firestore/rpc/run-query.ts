@@ -59,7 +59,7 @@ class QueryStream {
   #skipped = 0;
   #sent = 0;
   #chunksSeen = 0;
-  /** With explain, the last document is held back: the metrics travel in its message. */
+  /** With explain, the last document is held back, because the metrics are part of its message. */
   #held: { document: Buffer } | null = null;
 
   constructor(sandbox: Sandbox, call: Call, plan: QueryPlan, snapshot: Snapshot, explain: boolean) {
@@ -122,7 +122,7 @@ class QueryStream {
     return this.#plan.limit !== null && this.#sent >= this.#plan.limit;
   }
 
-  /** Sends a match unless the offset swallows it; says whether it is time to look after the caller. */
+  /** Sends a match unless the offset skips it; returns whether to check on the caller. */
   #offer(view: DocumentView): boolean {
     if (this.#skipped < this.#plan.offset) {
       this.#skipped += 1;
@@ -153,7 +153,7 @@ class QueryStream {
     if (next !== undefined) this.#call.out.appendField(documentTag, next, 0, next.length, this.#tail);
   }
 
-  /** Between two chunks: faults strike, the caller may fall behind, the snapshot may grow too old. */
+  /** Between two chunks: faults happen, the caller may fall behind, the snapshot may get too old. */
   async #breathe(): Promise<void> {
     const { out } = this.#call;
     if (this.#fault !== null) {
@@ -197,7 +197,7 @@ async function collect(scan: NameScan, call: Call): Promise<DocumentView[]> {
   return found;
 }
 
-/** Names and update times of a query's answer: equal fingerprints, equal answers. */
+/** Names and update times of a query's result: equal fingerprints mean equal results. */
 export function fingerprint(plan: QueryPlan, time: Micros): string {
   return runWhole(plan, time)
     .views.map((view) => `${view.entry.key}@${view.version.updateTime}`)

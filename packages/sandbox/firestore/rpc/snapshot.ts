@@ -17,7 +17,7 @@ export interface ConsistencyMessage {
   readTime?: TimestampMessage | null;
 }
 
-/** The time a read happens at, and the transaction it belongs to, `begun` when this very read begins it. */
+/** The time of a read, and its transaction; `begun` if this read begins it. */
 export interface Snapshot {
   readonly time: Micros;
   readonly transaction: Transaction | null;

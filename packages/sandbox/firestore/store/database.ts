@@ -31,7 +31,7 @@ export class Database {
   readonly createTime: Micros;
   readonly transactions = new Transactions(this);
   readonly commitListeners = new Set<CommitListener>();
-  /** Fields that stand in no index, and may therefore hold more than the indexes take. */
+  /** Fields without an index, which may therefore hold more than the indexes allow. */
   readonly unindexedFields = new Set<string>();
   edition: DatabaseEdition = { edition: 'standard', realtimeUpdates: true };
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class Database {
   #supersededHead = 0;
   #lastTime: Micros = 0;
   #lastChangeTime: Micros = 0;
-  /** Documents that are listed for their history only. */
+  /** Documents that are listed only because of their history. */
   #deleted = 0;
   #clockOffset: Micros = 0;
   #recoveryEnabledAt: Micros | null = null;
@@ -78,7 +78,7 @@ export class Database {
     return Math.max(this.createTime, now - 7 * day, Math.min(this.#recoveryEnabledAt, now) - hour);
   }
 
-  /** A time at which everything committed so far is visible and nothing else ever will be. */
+  /** A time at which everything committed so far is visible, and nothing later ever will be. */
   currentTime(): Micros {
     this.#lastTime = Math.max(this.now(), this.#lastTime);
     return this.#lastTime;
@@ -116,7 +116,7 @@ export class Database {
     return entry === undefined ? null : versionAt(entry, time);
   }
 
-  /** True when exactly the documents that are listed existed at `time`: a count needs no look at their versions then. */
+  /** True when exactly the listed documents existed at `time`, so a count need not read their versions. */
   isUnchangedSince(time: Micros): boolean {
     return this.#lastChangeTime <= time && this.#deleted === 0;
   }
@@ -146,7 +146,7 @@ export class Database {
     return entry;
   }
 
-  /** Ends a commit: listeners hear of it, versions nobody can read any more go. */
+  /** Ends a commit: informs listeners, and drops versions that nobody can read any more. */
   committed(entries: readonly DocumentEntry[], time: Micros): void {
     this.collect();
     if (entries.length === 0) return;
@@ -213,7 +213,7 @@ export class Database {
   }
 
   #unlist(entry: DocumentEntry): void {
-    // Several of its versions may be due, and the name may have come back as another document since.
+    // Several of its versions may be due, and the name may belong to a new document since.
     if (this.#entries.get(entry.key) !== entry) return;
     this.#entries.delete(entry.key);
     if (entry.newest?.length === 0) this.#deleted -= 1;

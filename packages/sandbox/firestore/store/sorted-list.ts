@@ -103,7 +103,7 @@ function lowerBound(leaf: readonly Keyed[], key: string): number {
   return low;
 }
 
-/** Walks a list that may change between two calls: it then continues behind the last key it gave out. */
+/** Walks a list that may change between two calls: it then continues after the last key it returned. */
 export class Cursor<Item extends Keyed> {
   readonly #list: SortedList<Item>;
   readonly #from: string;

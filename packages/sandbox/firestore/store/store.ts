@@ -5,7 +5,7 @@ import { Database } from './database.ts';
 
 export interface StoreOptions {
   readonly clock: Clock;
-  /** When true, only databases made with `createDatabase` exist; else any name springs into being on first use. */
+  /** When true, only databases made with `createDatabase` exist; otherwise any name is created on first use. */
   readonly strictDatabases: boolean;
 }
 

@@ -14,14 +14,14 @@ interface Documents {
   now(): Micros;
 }
 
-/** A query read in a transaction: asked again at commit, to see whether its answer still holds. */
+/** A query read in a transaction: repeated at commit, to check whether its result is unchanged. */
 export interface ReadQuery {
   fingerprint(time: Micros): string;
 }
 
 /**
- * Optimistic concurrency: a transaction reads at one time and notes what it read; its commit fails with ABORTED when
- * any of it has changed since. Whoever commits first wins.
+ * Optimistic concurrency: a transaction reads at one time and notes what it read. Its commit fails with ABORTED when
+ * any of it has changed since. The first to commit wins.
  */
 export class Transaction {
   readonly id: Buffer;

@@ -89,7 +89,7 @@ function increment(current: Uint8Array | null, operand: Uint8Array): Uint8Array 
   return encodeInteger(sum);
 }
 
-/** The larger (sign 1) or smaller (sign -1) of two numbers; equal ones keep what is stored, NaN wins. */
+/** The larger (sign 1) or smaller (sign -1) of two numbers; of equal ones the stored one stays, and NaN wins. */
 function extreme(current: Uint8Array | null, operand: Uint8Array, sign: 1 | -1): Uint8Array {
   const given = numberOperand(operand);
   const stored = numberOf(current);

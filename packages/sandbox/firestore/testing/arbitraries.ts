@@ -29,7 +29,7 @@ const scalar = fc.oneof(
     .map(([latitude, longitude]) => value.geoPoint(latitude, longitude)),
 );
 
-/** It may stand anywhere but in an array. */
+/** Allowed anywhere but in an array. */
 const vector = fc.array(fc.double(), { minLength: 1, maxLength: 5 }).map(value.vector);
 
 const entriesOf = (inner: fc.Arbitrary<Uint8Array>): fc.Arbitrary<[string, Uint8Array][]> =>
@@ -41,7 +41,7 @@ const { tree } = fc.letrec<{ tree: Uint8Array; map: Uint8Array; array: Uint8Arra
   array: fc.array(fc.oneof(scalar, tie('map')), { maxLength: 4 }).map(value.array),
 }));
 
-/** Any value that may stand in a document, encoded. */
+/** Any value that a document may contain, encoded. */
 export const anyValue: fc.Arbitrary<Uint8Array> = tree;
 
 /** Any document's fields: names and encoded values. */

@@ -4,7 +4,7 @@ import type { RawClient, RawConversation, Response } from './raw-client.ts';
 
 const changes = ['NO_CHANGE', 'ADD', 'REMOVE', 'CURRENT', 'RESET'];
 
-/** A listener that writes down what it hears, one short line per response. */
+/** A listener that records one short line per response. */
 export class Ear {
   readonly lines: string[] = [];
   readonly responses: Response[] = [];
@@ -20,7 +20,7 @@ export class Ear {
     return this;
   }
 
-  /** Waits until a snapshot of all targets has arrived, and gives the lines since the last one. */
+  /** Waits for a snapshot of all targets, and returns the lines since the last one. */
   async snapshot(): Promise<string[]> {
     await expect.poll(() => this.lines.includes('NO_CHANGE')).toBe(true);
     return this.lines.splice(0, this.lines.indexOf('NO_CHANGE') + 1).slice(0, -1);

@@ -19,7 +19,7 @@ export class RawError extends Error {
 // biome-ignore lint/suspicious/noExplicitAny: responses are read by tests field by field
 export type Response = Record<string, any>;
 
-/** Speaks gRPC to the sandbox without any client library in between, so that tests see the very bytes. */
+/** Speaks gRPC to the sandbox without a client library, so that tests see the exact bytes. */
 export class RawClient {
   readonly #session: ClientHttp2Session;
   token = 'owner';
@@ -105,7 +105,7 @@ export class RawConversation {
     this.#stream.end();
   }
 
-  /** Stops reading: the server runs into flow control. */
+  /** Stops reading, so that the server runs into flow control. */
   pause(): void {
     this.#stream.pause();
   }

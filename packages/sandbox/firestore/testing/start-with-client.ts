@@ -19,7 +19,7 @@ export async function startWithClient(options: FirestoreSandboxOptions = {}): Pr
   return { sandbox, client, stop };
 }
 
-/** For one test alone, by a clock that stands still until it is moved. */
+/** For a single test, with a clock that stands still until it is moved. */
 export async function startForTest(): Promise<SandboxWithClient & { readonly clock: ManualClock }> {
   const clock = new ManualClock();
   const started = await startWithClient({ clock });

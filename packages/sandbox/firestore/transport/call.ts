@@ -1,15 +1,15 @@
-/** One RPC, over gRPC or over REST: its caller, its way back, and the one status it ends with. */
+/** One RPC, over gRPC or over REST: its caller, its output, and its one status. */
 export interface Call {
   readonly method: string;
   /** The bearer token of the caller, without its scheme; '' when there is none. */
   readonly token: string;
-  /** True once nobody reads the answer any more: the caller hung up or the call has ended. */
+  /** True when nobody reads the answer any more: the caller hung up or the call has ended. */
   readonly closed: boolean;
   readonly bytesSent: number;
-  /** The way back to the caller; the response headers go out with its first use. */
+  /** The output to the caller; the response headers are sent with its first use. */
   readonly out: MessageOut;
   onClose(listener: () => void): void;
-  /** Both settle when all is handed on that the caller will get. */
+  /** Both settle when everything for the caller was sent. */
   finish(): Promise<void> | void;
   fail(error: unknown): Promise<void> | void;
   /** Breaks the stream without a status, like a lost connection. */

@@ -30,13 +30,13 @@ export interface BidiMethod {
 
 export type Method = UnaryMethod | ServerStreamMethod | BidiMethod;
 
-/** What surrounds every call: faults may delay or refuse it, counters see it end. */
+/** Wraps every call: faults may delay or refuse it, counters record its end. */
 export interface CallGuard {
   before(call: Call): Promise<void> | void;
   after(call: Call, error: RpcError | null): void;
 }
 
-/** Routes `/service/Method` to its handler and turns whatever it throws into a gRPC status. */
+/** Routes `/service/Method` to its handler and converts whatever it throws into a gRPC status. */
 export class Dispatcher {
   readonly #methods: ReadonlyMap<string, Method>;
   readonly #guard: CallGuard;
@@ -60,7 +60,7 @@ export class Dispatcher {
     else this.#answerOne(method, call, stream, splitter);
   }
 
-  /** Answers a request that came in another way than over gRPC. */
+  /** Answers a request that did not come over gRPC. */
   async answer(path: string, call: Call, request: () => Buffer): Promise<void> {
     const method = this.#methods.get(path);
     if (method === undefined || method.kind === 'bidi') throw new Error(`${path} takes no single request.`);
@@ -146,7 +146,7 @@ export class Dispatcher {
     this.#settle(call, status);
   }
 
-  /** A call is counted once, however many ways it ends in. */
+  /** A call is counted once, however many times it ends. */
   #settle(call: Call, error: RpcError | null): void {
     if (this.#settled.has(call)) return;
     this.#settled.add(call);

@@ -93,14 +93,14 @@ export class GrpcCall implements Call {
     this.#stream.end();
   }
 
-  /** A caller that has not finished sending is told to stop; otherwise the stream would stay half open. */
+  /** Tells a caller that is still sending to stop; otherwise the stream would stay half open. */
   #closeHalfOpen(): void {
     if (!this.#stream.readableEnded) setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   }
 }
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
-/** The longest delay a timer takes; a later deadline is no deadline for a sandbox. */
+/** The longest delay of a timer; a later deadline is none for a sandbox. */
 const timerMsMax = 2 ** 31 - 1;
 
 /** `grpc-timeout` is up to eight digits and a unit; null when there is none. */

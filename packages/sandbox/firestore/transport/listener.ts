@@ -30,8 +30,8 @@ export interface Listener {
 }
 
 /**
- * Listens for both HTTP/2 without TLS (gRPC and REST) and HTTP/1.1 (REST) on one port, as the official emulator does: the
- * first bytes of a connection tell which it is.
+ * Listens for both HTTP/2 without TLS (gRPC and REST) and HTTP/1.1 (REST) on one port, as the official emulator does:
+ * the first bytes of a connection show which one it is.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const sockets = new Set<Socket>();
@@ -49,7 +49,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     session.on('error', () => session.destroy());
   });
   http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    // A caller that resets its stream is no error of ours.
+    // A caller that resets its stream is not our error.
     stream.on('error', () => stream.destroy());
     if (headers['content-type']?.startsWith('application/grpc')) options.onStream(stream, headers);
     else options.onRequest(new Http2ServerRequest(stream, headers, {}, []), new Http2ServerResponse(stream));

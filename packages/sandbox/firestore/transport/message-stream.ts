@@ -11,7 +11,7 @@ const pool: Buffer[] = [];
 
 /**
  * Packs gRPC messages into large chunks before they reach HTTP/2: one write per message would cost more than the
- * message. At most a megabyte is on its way at a time; `ready` waits for the reader to catch up.
+ * message. At most a megabyte is unread at a time; `ready` waits for the reader to catch up.
  */
 export class MessageStream implements MessageOut {
   readonly #stream: ServerHttp2Stream;
@@ -68,7 +68,7 @@ export class MessageStream implements MessageOut {
     return at + headerBytes;
   }
 
-  /** Hands what is packed so far to HTTP/2. */
+  /** Passes what is packed so far to HTTP/2. */
   flush(): void {
     if (this.#used === 0 || this.#stream.destroyed) return;
     const chunk = this.#chunk;

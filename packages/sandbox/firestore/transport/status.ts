@@ -21,7 +21,7 @@ export const grpcCode = {
 
 export type CodeName = keyof typeof grpcCode;
 
-/** An answer the caller is meant to see: the call ends with this status. Anything else thrown is a defect of the sandbox. */
+/** An error for the caller: the call ends with this status. Anything else thrown is a defect of the sandbox. */
 export class RpcError extends Error {
   readonly codeName: CodeName;
 

@@ -70,7 +70,7 @@ const daySeconds = day / secondMicros;
 const datesMax = 10_000;
 const dates = new Map<number, string>();
 
-/** Kept by day: a database's times lie on few of them, and writing one costs more than everything else about a name. */
+/** Cached by day: a database's times are on few days, and formatting one costs more than the rest of a name. */
 function dateOf(days: number): string {
   let date = dates.get(days);
   if (date === undefined) {

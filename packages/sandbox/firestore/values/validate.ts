@@ -27,7 +27,10 @@ export function checkFields(fields: Uint8Array, unindexed: ReadonlySet<string> =
   return size;
 }
 
-/** Counted along the way: each field and each array element stands in the automatic indexes, maps by their fields. */
+/**
+ * Counted during the check: each field and each array element has entries in the automatic indexes, maps by their
+ * fields.
+ */
 interface Tally {
   indexEntries: number;
   /** Fields of the document that stand in no index. */
@@ -72,7 +75,7 @@ function checkEntries(bytes: Uint8Array, start: number, end: number, tag: number
   return size;
 }
 
-/** FNV-1a: names are told apart by number, and looked at as text only when two numbers are the same. */
+/** FNV-1a: names are compared by number, and as text only when two numbers are equal. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
@@ -103,7 +106,7 @@ function checkName(bytes: Uint8Array, field: MapEntry, tag: number): void {
   if (tag === documentEntry || name !== '__type__') throw invalid(`Property name "${name}" is reserved.`);
 }
 
-/** Where a value stands. */
+/** The position of a value. */
 interface Place {
   readonly depth: number;
   readonly inArray: boolean;
@@ -173,7 +176,7 @@ function checkDelimited(reader: WireReader, tag: number, place: Place): number {
   }
 }
 
-/** The field's name is read only now: most values are fine, and their names never become strings. */
+/** The field's name is only decoded here, because most values are fine. */
 function refuse(bytes: Uint8Array, place: Place, what: string): never {
   throw invalid(`Property ${nameOf(bytes, place.field)} ${what}.`);
 }

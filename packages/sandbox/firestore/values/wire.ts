@@ -13,8 +13,8 @@ function malformed(): never {
 }
 
 /**
- * Reads protobuf wire data in place. Documents are stored and served as the bytes they came in, so everything that
- * looks into one (filters, masks, checks) reads those bytes instead of a decoded copy.
+ * Reads protobuf wire data in place. Documents are stored and served as the bytes in which they arrived, so filters,
+ * masks and checks read those bytes instead of a decoded copy.
  */
 export class WireReader {
   readonly bytes: Uint8Array;

@@ -19,7 +19,7 @@ export const copySourceHeaders = [
   'x-amz-copy-source-if-unmodified-since',
 ];
 
-/** The version that x-amz-copy-source names, after its conditions were checked. */
+/** The version named by x-amz-copy-source, after its conditions were checked. */
 export function copySource(call: Call): ObjectVersion {
   const header = call.headers['x-amz-copy-source'] ?? '';
   const [address, parameters] = header.split('?', 2) as [string, string?];

@@ -8,7 +8,7 @@ import { element, optional, type XmlNode } from '../xml.ts';
 const pageMax = 1000;
 export const owner = element('Owner', [element('ID', 'sandbox-owner'), element('DisplayName', 'sandbox')]);
 
-/** Where a page ended: at a key, or at a common prefix whose keys are all done with. */
+/** Where a page ended: at a key, or at a common prefix whose keys are all done. */
 interface Cursor {
   last: string;
   isPrefix: boolean;
@@ -52,7 +52,7 @@ export function pageOf<Item>(
   return page;
 }
 
-/** Keys may hold what XML cannot; `encoding-type=url` is the way around that. */
+/** Keys may contain characters that XML cannot; `encoding-type=url` solves that. */
 function textEncoder(call: Call): (text: string) => string {
   const type = call.query.get('encoding-type');
   if (type === undefined) return (text) => text;

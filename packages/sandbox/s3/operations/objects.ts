@@ -23,7 +23,7 @@ export function checkKey(key: string): void {
     throw new S3Error('KeyTooLongError', undefined, { Size: String(size), MaxSizeAllowed: String(keyBytesMax) });
 }
 
-/** The version that a read means: the named one, or the newest. */
+/** The version of a read: the named one, or the newest. */
 export function findVersion(bucket: Bucket, key: string, versionId: string | undefined): ObjectVersion {
   const versions = bucket.keys.get(key);
   if (versionId !== undefined) {
@@ -54,7 +54,7 @@ export function keepsVersions(bucket: Bucket): boolean {
   return bucket.settings.versioning !== 'Off';
 }
 
-/** Streams a body into contents; what was written is freed again when anything about it is wrong. */
+/** Streams a body into contents; the written bytes are freed again when anything is wrong. */
 export async function storePayload(call: Call, state: S3State) {
   const writer = state.contents.create();
   let received: ReceivedPayload;

@@ -29,7 +29,7 @@ async function uploadPart(call: Call): Promise<Reply> {
   const { checksumAlgorithm } = findUpload(call).upload;
   const { received, piece } = await storePayload(call, state);
   const actual = received.checksum?.algorithm;
-  // The upload may have been completed or aborted while the part was on its way.
+  // The upload may have been completed or aborted while the part was being sent.
   const refusal =
     checksumAlgorithm && actual !== checksumAlgorithm
       ? new S3Error(

@@ -141,7 +141,7 @@ async function completeMultipartUpload(call: Call): Promise<Reply> {
   };
 }
 
-/** Here x-amz-checksum-* speaks of the object, not of the XML document that the request carries. */
+/** Here x-amz-checksum-* is about the object, not about the request's XML document. */
 function withoutObjectChecksum(payload: Call['payload']): Call['payload'] {
   return { ...payload, ignoreChecksumHeaders: true };
 }
@@ -158,7 +158,7 @@ async function listMultipartUploads(call: Call): Promise<Reply> {
   const keyMarker = call.query.get('key-marker') ?? '';
   const idMarker = call.query.get('upload-id-marker') ?? '';
   const max = Math.min(integerParameter(call, 'max-uploads', pageMax, 1, 2 ** 31 - 1), pageMax);
-  // Without an upload id the marker stands behind every upload of its key.
+  // Without an upload id the marker comes after every upload of its key.
   const last = keyMarker === '' ? '' : `${keyMarker}\u0000${idMarker === '' ? '\u{10ffff}' : idMarker}`;
   const isPrefix = delimiter !== '' && keyMarker.endsWith(delimiter);
   const after = { last: isPrefix ? keyMarker : last, isPrefix };

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 
 export interface SignedRequest {
   method: string;
-  /** As it came over the wire, still percent-encoded, without the query. */
+  /** As received, still percent-encoded, without the query. */
   rawPath: string;
   query: readonly (readonly [string, string])[];
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -25,7 +25,7 @@ export function hmac(key: string | Buffer, data: string): Buffer {
 const signingKeysMax = 1000;
 const signingKeys = new Map<string, Buffer>();
 
-/** The same all day for each region and secret, and asked for with every request. */
+/** The same all day for each region and secret, and needed for every request, so it is cached. */
 export function signingKey(secretAccessKey: string, scope: CredentialScope): Buffer {
   const name = JSON.stringify([secretAccessKey, scope.date, scope.region]);
   const known = signingKeys.get(name);
@@ -40,7 +40,7 @@ export function scopeText(scope: CredentialScope): string {
   return `${scope.date}/${scope.region}/s3/aws4_request`;
 }
 
-/** Percent-encodes everything but the unreserved characters, as the signature's definition asks. */
+/** Percent-encodes everything but the unreserved characters, as the signature's specification requires. */
 export function encodeUri(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -16,8 +16,8 @@ export interface ChunkRules {
 }
 
 /**
- * Decodes an `aws-chunked` body piece by piece. A chunk's signature is known to hold only when its last byte came, so
- * bytes given out before `finish()` returned must not be relied upon.
+ * Decodes an `aws-chunked` body piece by piece. A chunk's signature can be checked only at its last byte, so do not
+ * rely on returned bytes before `finish()` has returned.
  */
 export class ChunkDecoder {
   readonly #rules: ChunkRules;

@@ -16,11 +16,11 @@ export interface S3Credential {
   sessionToken?: string;
   /** Operations answered with AccessDenied for this key, such as `PutObject`. */
   deny?: readonly string[];
-  /** Buckets this key may touch; all when left out. */
+  /** Buckets this key may use; all if absent. */
   buckets?: readonly string[];
 }
 
-/** What later steps need from a verified signature: chunks and trailers are signed in a chain that starts here. */
+/** What later steps need of a verified signature: chunks and trailers continue its chain. */
 export interface VerifiedSignature {
   credential: S3Credential;
   scope: CredentialScope;
