@@ -27,7 +27,7 @@ export const jobDefinitions: readonly JobSettings[] = [
   finalEventJob,
 ];
 
-/** What people see change without asking again. Deliveries are not among them: a busy webhook has thousands a minute. */
+/** Tables whose changes people see live. Deliveries are left out: a busy webhook has thousands a minute. */
 const announcedTables: readonly AnnouncedTable[] = [
   { table: 'organizations', kind: 'organization' },
   { table: 'memberships', kind: 'member', columns: ['role'] },
@@ -40,13 +40,13 @@ const announcedTables: readonly AnnouncedTable[] = [
   { table: 'restores', kind: 'restore' },
   { table: 'drills', kind: 'drill' },
   { table: 'schedules', kind: 'schedule' },
-  // Its window grows every few seconds, which is no news; that it runs, or no longer does, is.
+  // Its window grows every few seconds, which is no news; whether it runs is.
   { table: 'pitr_logs', kind: 'pitr', columns: ['enabled', 'holder', 'error', 'retention_days'] },
   { table: 'webhooks', kind: 'webhook' },
 ];
 
 const jobEndings = ['completed', 'failed', 'cancelled'];
-/** What the metrics add up, because the rows themselves are removed one day. */
+/** Counted for the metrics, because the rows themselves are removed some day. */
 const totalsCounted = totalTriggers(
   [
     { table: 'backups', name: 'backups', statuses: jobEndings },
@@ -66,7 +66,7 @@ export const databaseFunctions: readonly string[] = [
   ...totalsCounted,
 ];
 
-/** Every column that a rotation of the master key has to seal anew. */
+/** Every column that a rotation of the master key has to reseal. */
 export const sealedColumns: readonly SealedColumn[] = [
   ...platformSealedColumns,
   ...authSealedColumns,

@@ -1,12 +1,14 @@
 import { EngineError, type EngineErrorCode, isEngineError } from '@holdfast/engine';
 import { secondMs } from '../platform/durations.ts';
 
-/** Somebody waits for the answer. */
+/** A caller waits for the answer. */
 export const answerWithinMs = 8 * secondMs;
 
 const whoIsLate = { SOURCE_UNAVAILABLE: 'The database', STORAGE_UNAVAILABLE: 'The storage' } as const;
 
-/** Work that another side has to answer in time: when it does not, that side is unavailable, and nobody cancelled anything. */
+/**
+ * Work that another side has to answer in time. If it does not, that side is unavailable, which is not a cancellation.
+ */
 export async function inTime<Result>(
   timeoutMs: number,
   code: keyof typeof whoIsLate & EngineErrorCode,

@@ -111,7 +111,7 @@ export interface Composition {
   close: () => Promise<void>;
 }
 
-/** Puts the modules together, each handed what it needs of those before it. */
+/** Composes the modules; each one gets what it needs from those before it. */
 export function composeModules(platform: Platform): Composition {
   const { config, clock, keyring, outbound, queue, database } = platform;
   const audit = createAuditModule(platform, { planOf });
@@ -184,7 +184,7 @@ export function composeModules(platform: Platform): Composition {
         await moveRestores(backupsContext, transaction, project, toOrganizationId);
         for (const scheduleId of await moveSchedules(platform, transaction, project, toOrganizationId))
           await notifications.troubles.endOfSchedule(transaction, project.organizationId, scheduleId);
-        // Last, because no rollback takes back what it does to files.
+        // Last, because no rollback can undo its changes to files.
         await moveBackups(backupsContext, transaction, project, toOrganizationId);
       },
     },

@@ -11,7 +11,7 @@ import { oneLine } from '../platform/one-line.ts';
 import { Problem } from '../platform/problem.ts';
 import { MissingMasterKey } from '../platform/secrets/keyring.ts';
 
-/** Why a job ended before its aim, as it is kept and shown. */
+/** Why a job failed, as it is stored and shown. */
 export interface StoredError {
   code: string;
   message: string;
@@ -20,7 +20,7 @@ export interface StoredError {
   advice: string;
 }
 
-/** Codes the engine tells apart and the catalogue does not. */
+/** Codes of the engine that the catalogue does not have. */
 const nearest: Partial<Record<string, JobErrorCode>> = {
   SOURCE_NOT_FOUND: 'SOURCE_UNAVAILABLE',
   SNAPSHOT_TOO_OLD: 'SOURCE_UNAVAILABLE',
@@ -50,7 +50,7 @@ const checkName =
 const checkDatabase =
   'Check the id of the Google project and of the database: it has to exist, in native mode, with the Cloud Firestore API enabled.';
 
-/** Where the other side said precisely what is wrong, the advice is as precise. */
+/** Precise advice for precise errors of the other side. */
 const adviceByCause: Readonly<Record<string, string>> = {
   NoSuchBucket: 'Check the name of the bucket and its endpoint, or create the bucket: Holdfast creates none.',
   AuthorizationHeaderMalformed: chooseRegion,
@@ -80,7 +80,10 @@ const adviceByCause: Readonly<Record<string, string>> = {
   ADDRESS_REFUSED: 'Use a public address, or ask the operator of this service to open the subnet.',
 };
 
-/** Whatever ended a job, as the record tells it: a code of the catalogue, whether trying again can help, and how to mend it. */
+/**
+ * Converts whatever ended a job for its record: a code of the catalogue, whether a retry can help, and how to fix the
+ * cause.
+ */
 export function toJobError(thrown: unknown, details: Record<string, unknown> = {}): StoredError {
   const error =
     thrown instanceof MissingMasterKey ? new Problem('DECRYPTION_ERROR', thrown.message, { cause: thrown }) : thrown;
@@ -96,7 +99,7 @@ export function toJobError(thrown: unknown, details: Record<string, unknown> = {
   };
 }
 
-/** What a record says beside its sentence is what the contract names, as it names it; the log has the rest. */
+/** A record contains only the details that the contract names; the log has the rest. */
 function namedDetails(known: Record<string, unknown>): JobErrorDetails {
   const kept: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(jobErrorDetails.shape))
@@ -105,7 +108,7 @@ function namedDetails(known: Record<string, unknown>): JobErrorDetails {
 }
 
 function adviceOf(error: unknown): string | undefined {
-  // What was kept of an earlier failure comes back as a problem, with the same details.
+  // A stored failure is converted back into a problem with the same details.
   if (!(error instanceof EngineError || error instanceof Problem)) return undefined;
   const { missing, permission, code, host, region } = error.details ?? {};
   const next = error.code === 'RESTORE_PERMISSION_DENIED' ? 'resume the restore' : 'start again';
@@ -121,7 +124,7 @@ function adviceOf(error: unknown): string | undefined {
   return adviceByCause[String(code)];
 }
 
-/** The database answered, and is not one that can be read: another kind, without its interface, or not there. */
+/** The database answered but cannot be read: it is of another kind, has no interface, or does not exist. */
 function isAboutDatabase(error: EngineError): boolean {
   const isRefused = error.code === 'VALIDATION_ERROR' && error.details.grpcCode !== undefined;
   return isRefused || error.code === 'SOURCE_NOT_FOUND';
@@ -131,16 +134,16 @@ function jobErrorCode(error: unknown): JobErrorCode {
   const code = error instanceof EngineError || error instanceof Problem ? (error.code as string) : 'INTERNAL_ERROR';
   if ((jobErrorCodes as readonly string[]).includes(code)) return code as JobErrorCode;
   if (error instanceof EngineError && isAboutDatabase(error)) return 'SOURCE_UNAVAILABLE';
-  // What the other side refused with a status or a code of its own is no fault of ours.
+  // A refusal by the other side, with its own status or code, is not our fault.
   const { status, code: cause } = error instanceof EngineError ? error.details : {};
   if (code === 'VALIDATION_ERROR' && (status !== undefined || cause !== undefined)) return 'STORAGE_UNAVAILABLE';
-  // An object that is larger than any of ours is none of ours.
+  // An object that is larger than any of ours was not written by us.
   if (error instanceof EngineError && code === 'VALIDATION_ERROR' && error.details.bytesMax !== undefined)
     return 'INTEGRITY_ERROR';
   return nearest[code] ?? 'INTERNAL_ERROR';
 }
 
-/** The same as an answer to a call that talks to the other side at once. */
+/** The same conversion for the answer to a call that contacts the other side directly. */
 export function toProblem(error: unknown): unknown {
   if (!(error instanceof EngineError)) return error;
   const stored = toJobError(error);
@@ -148,7 +151,7 @@ export function toProblem(error: unknown): unknown {
   if (stored.code === 'POINT_IN_TIME_UNAVAILABLE')
     return new Problem(stored.code, stored.message, { details: { before: instant(before), after: instant(after) } });
   const takesDetails = errorDefinition(stored.code as ErrorCode).details !== undefined;
-  // Who connects a project has nothing to reconnect yet.
+  // A project that is just being connected cannot be reconnected yet.
   const isKnown = adviceOf(error) !== undefined || stored.code !== 'SOURCE_AUTH_ERROR';
   const advised = takesDetails && isKnown ? { advice: stored.advice } : {};
   const cause = takesDetails && typeof code === 'string' ? { cause: code.slice(0, 200) } : {};

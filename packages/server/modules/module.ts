@@ -2,7 +2,7 @@ import type { Handlers } from '../http/call.ts';
 import type { PeriodicTask } from '../platform/periodic.ts';
 import type { JobDefinition, JobHandler, Queue } from '../platform/queue.ts';
 
-/** What a module brings to the house: calls it answers, jobs it works, tasks it repeats. */
+/** What a module adds: handlers of calls, workers of jobs, periodic tasks. */
 export interface Module {
   readonly handlers: Handlers;
   readonly workers?: readonly Worker[];
@@ -11,7 +11,7 @@ export interface Module {
   readonly run?: () => Promise<() => Promise<void>>;
 }
 
-/** Works the jobs of one kind; the data of the job stays a matter between its definition and its handler. */
+/** Runs the jobs of one kind; only its definition and its handler know the job's data. */
 export interface Worker {
   start(queue: Queue): Promise<void>;
 }
