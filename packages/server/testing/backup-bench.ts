@@ -14,22 +14,22 @@ export interface BackupBench {
   as: { token: string; organizationId: string };
   firestore: Firestore;
   sandbox: FirestoreSandbox;
-  /** Starts a backup and waits for its end, whatever it is. */
+  /** Starts a backup and waits for its end, with any result. */
   run(body?: object): Promise<Record>;
-  /** The same, for one that must succeed; its id. */
+  /** The same for one that must succeed; returns its id. */
   backUp(body?: object): Promise<string>;
   get(path: string): Promise<Record>;
   clear(): void;
   /** Clears the database and writes one document. */
   startOver(): Promise<void>;
-  /** A bucket of the sandbox as another destination; its id. */
+  /** Adds a bucket of the sandbox as another destination; returns its id. */
   addBucket(s3: S3Sandbox): Promise<string>;
-  /** Does something as if days had passed. Jobs that are put off by the clock of the service wait until it is back. */
+  /** Runs the work as if days had passed. Jobs that the service's clock delays wait until it is back. */
   inDays<Result>(days: number, work: () => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
-/** Faults end jobs soon, and the clock may be moved by hours without signing in anew. */
+/** Faults end jobs soon, and the clock can be moved by hours without a new sign-in. */
 export const hasty = {
   ACCESS_TOKEN_TTL: '86400',
   JOB_ATTEMPTS: '1',

@@ -13,10 +13,10 @@ export interface BackupCluster {
   readonly firestore: FirestoreSandbox;
   readonly database: { project: string; database: string };
   readonly databaseUrl: string;
-  /** Where the processes keep their data; local destinations lie below `storage`. */
+  /** Where the processes keep their data; local destinations are below `storage`. */
   readonly folder: string;
   readonly projectId: string;
-  /** Starts a backup and gives its id. */
+  /** Starts a backup and returns its id. */
   start(): Promise<string>;
   untilBackup(backupId: string, isEnough: (backup: Backup) => boolean): Promise<Backup>;
   untilRestore(restoreJobId: string, isEnough: (restore: Restore) => boolean): Promise<Restore>;
@@ -28,13 +28,13 @@ export type Restore = Awaited<ReturnType<Client['getRestore']>>;
 
 export const ended = ({ status }: { status: string }) => status !== 'pending' && status !== 'running';
 
-/** The service in processes of its own, a project with documents in it, and a folder to back it up into. */
+/** The service in separate processes, a project with documents, and a folder for its backups. */
 export async function startBackupCluster(options: {
   documents: number;
-  /** Of the process that answers calls. */
+  /** The roles of the process that answers calls. */
   roles?: string;
   environment?: Record<string, string>;
-  /** Where the database is copied from; absent, the template of the test run. */
+  /** The database to copy; if absent, the template of the test run. */
   templateUrl?: string;
 }): Promise<BackupCluster> {
   const database = { project: 'cluster', database: '(default)' };

@@ -12,8 +12,8 @@ interface KeptCookie {
 }
 
 /**
- * As much of a browser as signing in needs: cookies by host and path, redirects followed until told to stop.
- * Addresses that begin with `publicUrl` are dialled at `address`, the way a proxy in front of the service would.
+ * The parts of a browser that signing in needs: cookies by host and path, and redirects. Addresses that begin with
+ * `publicUrl` are dialled at `address`, like behind a proxy.
  */
 export class TestBrowser {
   readonly #publicUrl: string;
@@ -36,7 +36,7 @@ export class TestBrowser {
     for (const key of this.#cookies.keys()) if (key.startsWith(`${name} `)) this.#cookies.delete(key);
   }
 
-  /** Follows redirects, but not into an address that `until` holds for. */
+  /** Follows redirects until `until` is true for the next address. */
   async open(url: string, until: (url: string) => boolean = () => false): Promise<BrowserAnswer> {
     let current = url;
     for (let hop = 0; hop < 20; hop++) {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CallersOptions } from './callers.ts';
 
-/** Several callers, each asking for one page after the other; tells how long each answer took. */
+/** Several callers, each requesting one page after the other; reports how long each answer took. */
 const { url, identities, callers, pauseMs } = workerData as CallersOptions;
 let latencies: number[] = [];
 

@@ -4,13 +4,13 @@ import type { Cluster, Session } from './cluster.ts';
 
 export interface CallersOptions {
   url: string;
-  /** The headers each caller sends; they are dealt out in turn. */
+  /** The headers of the callers, assigned in turn. */
   identities: readonly Record<string, string>[];
   callers: number;
   pauseMs: number;
 }
 
-/** Callers who never stop asking, on a thread of their own, so that only the service can keep them waiting. */
+/** Callers that never pause, on a separate thread, so that only the service can delay them. */
 export class Callers {
   readonly #thread: Worker;
 
@@ -27,7 +27,7 @@ export class Callers {
     return new Callers({ url: `${cluster.address}/api/v1/backups`, identities: [headers], callers, pauseMs });
   }
 
-  /** How long each answer took, in milliseconds, since the last time this was asked. */
+  /** How long each answer took, in milliseconds, since the last call of this method. */
   async latencies(): Promise<number[]> {
     this.#thread.postMessage('tell');
     const [measured] = (await once(this.#thread, 'message')) as [number[]];

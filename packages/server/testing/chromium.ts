@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/** The shell is the same browser without windows, and takes half the processor's time. */
+/** The shell is the same browser without windows, and takes half the processor time. */
 const places = [
   process.env.CHROMIUM_PATH,
   '/usr/bin/chromium-headless-shell',
@@ -9,5 +9,5 @@ const places = [
   '/usr/bin/google-chrome',
 ];
 
-/** Undefined where no browser is installed; then what needs one is skipped and told. */
+/** Undefined where no browser is installed; then the tests that need one are skipped with a note. */
 export const chromiumPath = places.find((path): path is string => path !== undefined && existsSync(path));

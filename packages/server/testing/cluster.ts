@@ -51,7 +51,7 @@ export class Cluster {
     return child;
   }
 
-  /** A process with these roles, of this version or of the one whose program is given; it ends with the cluster at the latest. */
+  /** A process with these roles, of this version or of the given program; it ends at the latest with the cluster. */
   async startRole(
     role: 'api' | 'scheduler' | 'worker' | 'worker,scheduler',
     main?: string,
@@ -63,7 +63,7 @@ export class Cluster {
     return child;
   }
 
-  /** Without a warning. It may be started again. */
+  /** Kills it without a warning. It may be started again. */
   async killApi(): Promise<void> {
     await end(this.#api);
   }
@@ -120,7 +120,7 @@ export class Cluster {
         startTimeoutMs,
       );
       child.once('exit', () => reject(new Error(`a process with the roles ${roles} ended while starting`)));
-      // Read to the end of its life, so that it never blocks on a full pipe; what it complains about is shown.
+      // Read until it ends, so that it never blocks on a full pipe; its warnings are shown.
       createInterface(child.stdout as NodeJS.ReadableStream).on('line', (line) => {
         if (lines.length < 100) lines.push(line);
         if (line.startsWith('{"level":50')) process.stderr.write(`${line}\n`);

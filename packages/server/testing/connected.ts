@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Works on a database with a connection of its own. */
+/** Runs the work with a separate connection to the database. */
 export async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -13,12 +13,12 @@ export interface Consenting {
   readonly google: GoogleSandbox;
   readonly firestore: FirestoreSandbox;
   readonly app: TestApp;
-  /** Through the provider's consent screen, as a program that holds its own callback does. Answers the access token. */
+  /** Passes the provider's consent screen, as a program with its own callback does. Returns the access token. */
   signIn(email: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** The service with Google behind it: people who consent, and the project `shop`, which all but `strangers` may read. */
+/** The service with Google: people who consent, and the project `shop`, which everybody except `strangers` may read. */
 export async function startConsenting(
   emails: readonly string[],
   strangers: readonly string[] = [],

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** What packing the contract needs, in a folder of its own: packing changes the manifest for a moment, and others are at work in this one. */
+/**
+ * Copies what packing the contract needs into a separate folder: packing changes the manifest for a moment, and other
+ * tests use this one.
+ */
 export async function copyContract(house: string): Promise<void> {
   const isSource = (path: string) => !/node_modules|[\\/]dist([\\/]|$)/.test(path.slice(root.length));
   const contract = 'packages/contract';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Commands that a page shows, fenced as `sh name`: the name tells tests which one it is. */
+/** Commands in a page, fenced as `sh name`; tests find them by the name. */
 export interface ShellBlock {
   /** Such as `docs/cli.md`. */
   readonly document: string;
@@ -14,12 +14,12 @@ export interface ShellBlock {
 }
 
 const shellLanguages = new Set(['sh', 'bash', 'shell', 'console']);
-/** A block that says no language, and begins like a command. */
+/** A block without a language that begins like a command. */
 const looksLikeCommand = /^(\$ |(npm|npx|node|holdfast|curl|docker|git|psql|gcloud|aws) )/;
 
 export function documents(): string[] {
   const patterns = ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'bench/**/*.md'];
-  // The benchmarks' peers bring pages of their own along.
+  // The benchmarks' peers have pages of their own.
   const exclude = ['**/node_modules/**'];
   return patterns.flatMap((pattern) => globSync(pattern, { cwd: root, exclude })).sort();
 }
@@ -52,7 +52,7 @@ export function fences(document: string): Fence[] {
   return found;
 }
 
-/** Every block of commands, in the order of the page; those that say no language but look like commands too. */
+/** Every block of commands, in the order of the page, including blocks without a language that look like commands. */
 export function shellBlocks(document: string): ShellBlock[] {
   const isShell = ({ language, lines }: Fence) =>
     shellLanguages.has(language) || (language === '' && looksLikeCommand.test(lines[0] ?? ''));
@@ -67,14 +67,14 @@ export function shellBlock(document: string, name: string): ShellBlock {
   return found;
 }
 
-/** A program that a page shows, fenced with the name of its file. */
+/** A program in a page, fenced with the name of its file. */
 export function codeBlock(document: string, file: string): string {
   const found = fences(document).find(({ name }) => name === file);
   if (!found) throw new Error(`${document} shows no ${file}`);
   return `${found.lines.join('\n')}\n`;
 }
 
-/** A command a page names in the middle of a sentence. */
+/** A command in the middle of a sentence. */
 export interface InlineCommand {
   readonly document: string;
   readonly words: readonly string[];
@@ -84,7 +84,7 @@ export interface InlineCommand {
 const typed =
   /^(holdfast|npm|npx|node|curl|docker|git|psql|pg_dump|pg_restore|gcloud|firebase|aws|helm|kubectl|systemctl|promtool|openssl|kill|sudo|cp) \S/;
 
-/** What stands between backticks outside of blocks and begins like a command, also behind settings (`PORT=1 npm start`). */
+/** Text between backticks outside blocks that begins like a command, also after settings (`PORT=1 npm start`). */
 export function inlineCommands(document: string): InlineCommand[] {
   const prose = readDocument(document).replace(/^\s*```[\s\S]*?^\s*```/gm, '');
   return [...prose.matchAll(/`([^`]+)`/g)]

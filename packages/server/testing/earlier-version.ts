@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Whether this checkout knows the commit; a copy without history does not. */
+/** Whether this checkout has the commit; a copy without history does not. */
 export function knowsCommit(commit: string): boolean {
   return spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0;
 }
@@ -17,7 +17,7 @@ export interface EarlierVersion {
   remove(): Promise<void>;
 }
 
-/** The sources of an earlier commit, beside today's dependencies. */
+/** The sources of an earlier commit, with the present dependencies. */
 export async function checkOutEarlier(commit: string): Promise<EarlierVersion> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-earlier-'));
   const needed = ['package.json', 'packages'];
@@ -27,7 +27,7 @@ export async function checkOutEarlier(commit: string): Promise<EarlierVersion> {
   for (const name of await readdir(join(root, 'node_modules')))
     if (name !== '@holdfast' && !name.startsWith('.'))
       await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
-  // Its own packages, not those of today.
+  // Its own packages, not the present ones.
   for (const name of await readdir(join(folder, 'packages')))
     await symlink(join(folder, 'packages', name), join(folder, 'node_modules/@holdfast', name));
   return {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Firestore } from '@google-cloud/firestore';
 import { connectFirestore, documentContent, everything, readRecords, wholeDatabase } from '@holdfast/engine';
 
-/** Every document of a database by its path, those below missing documents too. */
+/** Every document of a database by its path, including those below missing documents. */
 export async function contentsOf(firestore: Firestore): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   const visit = async (collections: Awaited<ReturnType<Firestore['listCollections']>>): Promise<void> => {

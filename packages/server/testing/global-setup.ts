@@ -5,7 +5,7 @@ import { startTemplateDatabase } from './template-database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Owner's connection to a migrated, empty database: the template every test database is copied from. */
+    /** The owner's connection to a migrated, empty database: the template that every test database is copied from. */
     templateUrl: string;
   }
 }
@@ -20,7 +20,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return template.stop;
 }
 
-/** Every copy of the template is hundreds of files that are made and removed: a disk takes twice the processor's time for that. */
+/** Every copy of the template creates and removes hundreds of files, which takes twice the processor time on a disk. */
 async function hasMemoryFolder(): Promise<boolean> {
   const room = await statfs(memoryFolder).catch(() => undefined);
   return room !== undefined && room.bavail * room.bsize >= memoryBytesMin;

@@ -11,28 +11,28 @@ export interface HostileProvider {
     base: Record<string, unknown>,
     sign: (claims: Record<string, unknown>) => Promise<string>,
   ) => Promise<string>;
-  /** Answers in place of the token endpoint, when set. */
+  /** Replaces the token endpoint's answer, when set. */
   tokenAnswer: { status: number; body: unknown } | undefined;
-  /** What the userinfo endpoint says. */
+  /** What the userinfo endpoint returns. */
   userinfo: Record<string, unknown>;
-  /** How often the discovery document may still fail. */
+  /** How often the discovery document will still fail. */
   discoveryFailures: number;
-  /** How often the token endpoint was asked. */
+  /** How often the token endpoint was called. */
   tokenRequests: number;
-  /** What the token endpoint was last sent. */
+  /** The last request to the token endpoint. */
   lastTokenRequest: URLSearchParams;
   close(): Promise<void>;
 }
 
 const keyId = 'hostile';
 
-/** What the provider hands out; nothing of it may ever be seen again. */
+/** The provider's secrets, which must never appear anywhere. */
 export const providerSecrets = {
   accessToken: 'planted-provider-access-token',
   refreshToken: 'planted-provider-refresh-token',
 } as const;
 
-/** A provider that says whatever the test wants it to say, correctly unless told otherwise. */
+/** A provider that returns whatever the test wants, and correct answers by default. */
 export async function startHostileProvider(clientId: string): Promise<HostileProvider> {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const publicJwk = { ...(await exportJWK(publicKey)), kid: keyId, alg: 'RS256', use: 'sig' };
@@ -111,7 +111,7 @@ function discovery(issuer: string) {
     userinfo_endpoint: `${issuer}/userinfo`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
-    // A provider that claims to support what nobody should accept.
+    // A provider that claims to support unsafe algorithms.
     id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
     code_challenge_methods_supported: ['S256'],
   };

@@ -12,7 +12,7 @@ export interface ProviderAccount {
 
 export interface TestIdentityProvider {
   readonly issuer: string;
-  /** Who is sitting in front of the next consent screen; undefined refuses consent. */
+  /** The person at the next consent screen; undefined refuses consent. */
   account: ProviderAccount | undefined;
   close(): Promise<void>;
 }
@@ -23,12 +23,12 @@ export const clientSecret = 'planted-client-secret-5f2c';
 export interface ProviderOptions {
   redirectUris: string[];
   clientAuthentication?: 'client_secret_basic' | 'client_secret_post';
-  /** Whether e-mail and name stand in the id token, as with Google, or only behind the userinfo endpoint. */
+  /** Whether e-mail and name are in the id token, as with Google, or only at the userinfo endpoint. */
   claimsInIdToken?: boolean;
   codeSeconds?: number;
 }
 
-/** A real OpenID Connect provider on loopback. Its consent screen says yes for `account`. */
+/** A real OpenID Connect provider on loopback. Its consent screen accepts for `account`. */
 export async function startIdentityProvider(options: ProviderOptions): Promise<TestIdentityProvider> {
   const people = new Map<string, ProviderAccount>();
   const state: { account: ProviderAccount | undefined } = { account: undefined };

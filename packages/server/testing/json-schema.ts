@@ -1,4 +1,4 @@
-/** As much of JSON Schema as the contract's schemas come to. */
+/** The parts of JSON Schema that the contract's schemas use. */
 export interface JsonSchema {
   $ref?: string;
   $defs?: Record<string, JsonSchema>;

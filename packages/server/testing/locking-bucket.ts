@@ -1,6 +1,6 @@
 import { startGcsSandbox, startGoogleSandbox } from '@holdfast/sandbox';
 
-/** A bucket of Google's that locks what is put into it. */
+/** A Google bucket that locks new objects. */
 export async function startLockingBucket() {
   const google = await startGoogleSandbox();
   const gcs = await startGcsSandbox({ isTokenValid: (token) => google.control.verifyAccessToken(token) !== undefined });
@@ -10,9 +10,9 @@ export async function startLockingBucket() {
   const objectsIn = (folder: string) =>
     [...gcs.objects.bucket('locking').objects.entriesFrom(folder)].filter(([key]) => key.startsWith(folder));
   return {
-    /** For the service that is to find it. */
+    /** The environment of the service that uses it. */
     environment: { GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, storage: gcs.endpoint }) },
-    /** As a destination, which locks for so many days. */
+    /** As a destination that locks for this many days. */
     place: (days: number) => ({
       name: 'Locking',
       type: 'gcs',
@@ -22,7 +22,7 @@ export async function startLockingBucket() {
     }),
     objectsIn,
     faults: gcs.faults,
-    /** Their locks end then, whatever was asked for. */
+    /** Their locks end then, whatever was requested. */
     lock: (folder: string, until: Date) => {
       for (const [, { settings }] of objectsIn(folder))
         settings.retention = { mode: 'Unlocked', retainUntilTime: until.toISOString() };

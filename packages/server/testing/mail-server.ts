@@ -4,9 +4,9 @@ import { SMTPServer } from 'smtp-server';
 export interface ReceivedMail {
   from: string;
   to: string[];
-  /** The whole message as it came over the wire. */
+  /** The whole message as received. */
   raw: string;
-  /** The message with quoted-printable and soft line breaks undone. */
+  /** The message without quoted-printable and soft line breaks. */
   readable: string;
 }
 
@@ -14,7 +14,7 @@ export interface TestMailServer {
   readonly url: string;
   readonly port: number;
   readonly received: readonly ReceivedMail[];
-  /** What the next recipients are answered with: a status such as 451 or 550; undefined accepts. */
+  /** The answer to the next recipients: a status such as 451 or 550; undefined accepts. */
   refuseWith(status: number | undefined): void;
   close(): Promise<void>;
 }

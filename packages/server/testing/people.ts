@@ -12,7 +12,7 @@ export interface TestPerson {
   token: string;
 }
 
-/** A signed-in person made straight in the database, for tests that are not about signing in. */
+/** A signed-in person created directly in the database, for tests that are not about signing in. */
 export async function signUp(
   app: TestApp,
   email: string,
@@ -43,7 +43,7 @@ export async function signUp(
   return { id, email, token: await issueToken(app, id, sessionId, email) };
 }
 
-/** An organization with this owner, made straight in the database, for tests that are not about making one. */
+/** An organization with this owner created directly in the database, for tests that are not about creating one. */
 export async function foundOrganization(
   app: TestApp,
   owner: TestPerson,
@@ -71,7 +71,7 @@ export async function join(app: TestApp, organizationId: string, person: TestPer
   );
 }
 
-/** The same person with a fresh access token, after the old one has expired. */
+/** The same person with a new access token, after the old one has expired. */
 export async function renew(app: TestApp, person: TestPerson): Promise<TestPerson> {
   const sessionId = await asOwner(app.databaseUrl, async (client) => {
     const { rows } = await client.query<{ id: string }>('select id from sessions where user_id = $1 limit 1', [

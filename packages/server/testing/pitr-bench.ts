@@ -16,7 +16,9 @@ export async function startPitrBench(
   return { bench, owner };
 }
 
-/** Paths of the users at an instant. A page ends with its time, which a busy machine takes for a few documents. */
+/**
+ * Paths of the users at an instant, over all pages: a page also ends by time, after few documents on a busy machine.
+ */
 export async function usersAt({ app, as, shop }: BackupBench, at: string): Promise<string[]> {
   const paths: string[] = [];
   for (let cursor = ''; ; ) {
@@ -36,7 +38,7 @@ interface Differences {
   changed: object[];
 }
 
-/** Every page of a comparison as one: such a page, too, ends with its time. */
+/** Every page of a comparison as one; these pages also end by time. */
 export async function wholeDiff({ app, as }: Pick<BackupBench, 'app' | 'as'>, path: string): Promise<Differences> {
   const whole: Differences = { added: [], removed: [], changed: [] };
   for (let cursor = ''; ; ) {
@@ -49,17 +51,17 @@ export async function wholeDiff({ app, as }: Pick<BackupBench, 'app' | 'as'>, pa
   }
 }
 
-/** The same with capture switched on and one document, and the ways to its past. */
+/** The same with capture switched on and one document, and helpers to read its past. */
 export interface CapturedBench {
   bench: BackupBench;
   owner: pg.Client;
-  /** Calls below the point-in-time recovery of the project. */
+  /** Calls the project's point-in-time recovery. */
   ask(method: string, path: string, body?: object): Promise<TestResponse>;
   shown(): ReturnType<BackupBench['get']>;
   usersAt(at: string): Promise<TestResponse>;
-  /** A moment at which there was one more user, captured; nobody captures any more then. */
+  /** A captured moment with one more user; capture is then off. */
   capturedWith(id: string): Promise<string>;
-  /** Of the first destination; the task as it ended. */
+  /** Rescans the first destination; returns the task at its end. */
   rescan(): ReturnType<BackupBench['get']>;
   close(): Promise<void>;
 }

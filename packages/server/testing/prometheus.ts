@@ -26,14 +26,14 @@ interface Answer {
 }
 
 export interface Prometheus {
-  /** What `promtool check config` says of the page's configuration with the rules that come along. */
+  /** The output of `promtool check config` for the page's configuration with our rules. */
   readonly checked: string;
   alerts(): Promise<Alert[]>;
   query(expression: string): Promise<number[]>;
   stop(): Promise<void>;
 }
 
-/** A Prometheus as docs/monitoring.md sets one up, with the rules that come along, only that it looks each second. */
+/** A Prometheus set up as in docs/monitoring.md, with our rules, but scraping each second. */
 export async function startPrometheus(address: string, token: string): Promise<Prometheus> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-prometheus-'));
   const config = join(folder, 'prometheus.yml');

@@ -2,7 +2,7 @@ import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox'
 import { foundOrganization, signUp, type TestPerson } from './people.ts';
 import type { TestApp } from './test-app.ts';
 
-/** An organization with a Firestore to back up and a folder to back up to. */
+/** An organization with a Firestore to back up and a folder for the backups. */
 export interface ProtectedProject {
   owner: TestPerson;
   organizationId: string;
@@ -53,7 +53,7 @@ export async function protectProject(
   };
 }
 
-/** Asks until the job at `path` has ended. */
+/** Polls until the job at `path` has ended. */
 export async function untilEnded(
   app: TestApp,
   path: string,

@@ -4,11 +4,11 @@ import { startTestApp, type TestApp } from './test-app.ts';
 
 export const publicUrl = 'https://holdfast.example';
 
-/** A service that people sign in to with a provider, behind a proxy at `publicUrl`. */
+/** A service with a sign-in provider, behind a proxy at `publicUrl`. */
 export interface ProviderApp {
   readonly app: TestApp;
   readonly provider: TestIdentityProvider;
-  /** Another one each time, with no cookies yet. */
+  /** A new one each time, without cookies. */
   browse(): TestBrowser;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A strict reader of RFC 4180: quoted cells may hold anything, bare ones neither quotes nor line ends. */
+/** A strict reader of RFC 4180: quoted cells may contain anything, bare ones neither quotes nor line ends. */
 export function readCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

@@ -2,7 +2,7 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Does something again and again, with pauses before it, until told to stop. */
+/** Runs something repeatedly, with a pause before each run, until it is stopped. */
 export class Repetition {
   readonly #pauseMs: () => number;
   readonly #turn: () => Promise<void>;
@@ -19,7 +19,7 @@ export class Repetition {
     this.#running = this.#run();
   }
 
-  /** Waits for the turn that is under way. */
+  /** Waits for the running turn. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running;

@@ -4,7 +4,7 @@ import { Repetition } from './repetition.ts';
 
 type Role = 'scheduler' | 'worker';
 
-/** Schedulers and workers, of which again and again one is killed and replaced. */
+/** Schedulers and workers, one of which is repeatedly killed and replaced. */
 export class RoleKiller {
   readonly #cluster: Cluster;
   readonly #repetition: Repetition;

@@ -13,14 +13,19 @@ const words = [
   '2026-01-01',
 ];
 
-/** Codes that tell of the world outside; a call that declares one and names no resource dials out as soon as its body is good. */
+/**
+ * Codes about external systems: a call that declares one and names no resource connects to the outside as soon as its
+ * body is valid.
+ */
 const upstreamCodes: readonly ErrorCode[] = ['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'STORAGE_UNAVAILABLE'];
 
 export function dialsOut(operation: Operation): boolean {
   return !operation.path.includes('{') && operation.errors.some((code) => upstreamCodes.includes(code));
 }
 
-/** The smallest body an operation accepts, made from its schema; undefined when it takes none or none can be made up. */
+/**
+ * The smallest body that an operation accepts, made from its schema; undefined when it has none or none can be made.
+ */
 export function sampleBody(operation: Operation): unknown {
   if (!operation.body) return undefined;
   const schema = z.toJSONSchema(operation.body, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
@@ -35,7 +40,7 @@ const idAliases: [RegExp, string][] = [
   [/^organizationId$/, 'organizationId'],
 ];
 
-/** As `sampleBody`, with every field that can name a resource naming one of those given, optional fields too. */
+/** Like `sampleBody`, but every field that can name a resource, also an optional one, names one of the given ones. */
 export function sampleBodyNaming(operation: Operation, ids: Readonly<Record<string, string>>): unknown {
   if (!operation.body) return undefined;
   const schema = z.toJSONSchema(operation.body, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
@@ -53,7 +58,7 @@ function idsOf(schema: JsonSchema, ids: Readonly<Record<string, string>>): Recor
   return Object.fromEntries(entries);
 }
 
-/** The query an operation needs, as text behind a question mark; empty when it needs none. */
+/** The query an operation needs, with its question mark; empty when it needs none. */
 export function sampleQuery(operation: Operation): string {
   if (!operation.query) return '';
   const schema = z.toJSONSchema(operation.query, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
@@ -87,7 +92,7 @@ function sampleText(schema: JsonSchema): string {
   return [...words, 'x'.repeat(schema.minLength ?? 0)].find(fits) ?? 'sample';
 }
 
-/** Whether an answer may have no end: then how it begins is all there is to see. */
+/** Whether an answer may be endless: then only its beginning can be checked. */
 export function isFollowed({ success }: Operation): boolean {
   return success.kind === 'stream' && success.contentTypes.includes('text/event-stream');
 }

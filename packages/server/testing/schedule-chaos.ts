@@ -7,9 +7,9 @@ export interface ScheduleChaos {
   schedules: number;
   dueTimes: number;
   workers: number;
-  /** Between two kills, at random up to twice this. */
+  /** Time between two kills, random up to twice this. */
   killEveryMs: number;
-  /** Where the database is copied from; absent, the template of the test run. */
+  /** The database to copy; if absent, the template of the test run. */
   templateUrl?: string;
   log?: (line: string) => void;
 }
@@ -21,14 +21,14 @@ export interface ScheduleChaosResult {
   outcomes: Record<string, number>;
   withoutRun: number;
   withTwoRuns: number;
-  /** Triggered runs whose backup never ended, or that say otherwise than their backup. */
+  /** Triggered runs whose backup never ended, or that disagree with their backup. */
   unfinished: number;
   backupsWithoutRun: number;
 }
 
 /**
- * Two schedulers and some workers, killed at random while due times come. Only time is made up: schedules become due
- * when the test says so, each at an instant of its own.
+ * Two schedulers and some workers, killed at random while due times come. Only time is simulated: schedules become due
+ * when the test says so, each at its own instant.
  */
 export async function runScheduleChaos(options: ScheduleChaos): Promise<ScheduleChaosResult> {
   const bench = await startBackupCluster({
@@ -46,7 +46,7 @@ export async function runScheduleChaos(options: ScheduleChaos): Promise<Schedule
       const killsBefore = killer.kills;
       for (const id of ids) due.push({ id, at: await makeDue(database, id) });
       await settle(database);
-      // Every round of due times loses somebody.
+      // Every round of due times loses a process.
       while (killer.kills === killsBefore) await pause(50);
       options.log?.(`${due.length} due times, ${killer.kills} kills`);
     }
@@ -60,7 +60,7 @@ export async function runScheduleChaos(options: ScheduleChaos): Promise<Schedule
   }
 }
 
-/** One project each: a project runs one backup at a time. */
+/** One project each, because a project runs one backup at a time. */
 async function makeSchedules({ client, firestore, database }: BackupCluster, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let n = 0; n < count; n++) {
@@ -82,7 +82,7 @@ async function makeDue(database: pg.Pool, id: string): Promise<Date> {
   return rows[0]!.at;
 }
 
-/** Until every due time is taken and every backup has ended. */
+/** Waits until every due time is taken and every backup has ended. */
 async function settle(database: pg.Pool): Promise<void> {
   for (;;) {
     const { rows } = await database.query<{ open: string }>(

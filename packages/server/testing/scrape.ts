@@ -1,7 +1,7 @@
 import parse from 'parse-prometheus-text-format';
 import type { TestApp } from './test-app.ts';
 
-/** The metrics as a stock parser understands them, looked up by name and some of the labels. */
+/** The metrics from a standard parser, by name and some of the labels. */
 export interface Scrape {
   readonly names: ReadonlySet<string>;
   values(name: string, labels?: Record<string, string>): number[];

@@ -8,7 +8,7 @@ export interface TestTokens {
   refreshToken: string;
 }
 
-/** A further sign-in of a person who exists, through the token call. */
+/** Another sign-in of an existing person, through the token call. */
 export async function openSession(
   app: TestApp,
   userId: string,
@@ -22,7 +22,7 @@ export async function openSession(
   return answer.body.data;
 }
 
-/** An access token of the same session that is fresh after the clock moved. */
+/** A new access token of the same session, after the clock moved. */
 export async function freshToken(app: TestApp, token: string): Promise<string> {
   const { config, clock, ids } = app.platform;
   const keys = config.JWT_SECRET ? new SharedSecretKeys(config.JWT_SECRET) : new StoredKeyPairs(app.platform);

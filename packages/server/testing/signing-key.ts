@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { insertSigningKey, lockCurrentKey } from '../modules/auth/tokens/signing-key-store.ts';
 import type { Platform } from '../platform/platform.ts';
 
-/** One pair for all services of this process: to make one takes longer than to start a service. */
+/** One pair for all services of this process, because making one takes longer than starting a service. */
 let made: Promise<{ publicJwk: JWK; privateJwk: JWK }> | undefined;
 
 async function make() {
@@ -10,7 +10,7 @@ async function make() {
   return { publicJwk: await exportJWK(pair.publicKey), privateJwk: await exportJWK(pair.privateKey) };
 }
 
-/** What the service would make for itself with the first token it signs. */
+/** Stores the key that the service would otherwise make with its first token. */
 export async function giveSigningKey({ config, database, keyring, ids, clock }: Platform): Promise<void> {
   if (config.JWT_ALGORITHM === 'HS256') return;
   made ??= make();

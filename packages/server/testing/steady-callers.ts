@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Callers that never pause for long, behind what a proxy does: connections that are kept alive, in turns to those addresses
- * of one service that say they are ready.
+ * Callers that never pause for long, as behind a proxy: on kept-alive connections, in turns to those addresses of one
+ * service that are ready.
  */
 export class SteadyCallers {
   readonly #ports: readonly number[];
@@ -16,7 +16,7 @@ export class SteadyCallers {
   #turn = 0;
   #isOver = false;
   answered = 0;
-  /** What a caller should never have seen. */
+  /** Failures that a caller should never have seen. */
   readonly faults: string[] = [];
 
   constructor(ports: readonly number[], path: string, headers: Record<string, string>, callers: number) {
@@ -28,7 +28,7 @@ export class SteadyCallers {
     for (const port of ports) this.#callers.push(this.#again(() => this.#look(port)));
   }
 
-  /** What a rolling restart waits for before the next process goes. */
+  /** A rolling restart waits for this before it replaces the next process. */
   isReady(port: number): boolean {
     return this.#ready.has(port);
   }
@@ -63,7 +63,7 @@ export class SteadyCallers {
         return;
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
-        // Where nobody listens the call goes to the next address. Whatever else happens is the caller's trouble.
+        // Where nobody listens the call goes to the next address. Any other error counts as a failure.
         if (code === 'ECONNREFUSED') continue;
         this.faults.push(`${code}: ${message}`);
         return;

@@ -11,7 +11,7 @@ export interface TestOrganization {
 
 let serial = 0;
 
-/** An organization made through the public door, by a person who is new. */
+/** An organization created through the public API by a new person. */
 export async function foundOrganization(app: TestApp, name = `Org ${++serial}`): Promise<TestOrganization> {
   const owner = await signUp(app, `owner-${++serial}-${Date.now()}@example.com`);
   const response = await app.request('POST', '/api/v1/organizations', { token: owner.token, body: { name } });

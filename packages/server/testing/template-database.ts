@@ -8,15 +8,15 @@ import { createLogger } from '../platform/log.ts';
 import { prepareQueue, queueFingerprint } from '../platform/queue.ts';
 
 export interface TemplateDatabase {
-  /** Owner's connection to a migrated, empty database: the template every test database is copied from. */
+  /** The owner's connection to a migrated, empty database: the template that every test database is copied from. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** A real PostgreSQL of its own, which is gone afterwards. */
+/** A separate real PostgreSQL, removed afterwards. */
 export async function startTemplateDatabase(parent = tmpdir()): Promise<TemplateDatabase> {
   const folder = await mkdtemp(join(parent, 'holdfast-test-'));
-  // Open to the user the server drops to, so that the database lies in here and goes with it.
+  // Accessible to the user of the server process, so that the database is created in here and removed with it.
   await chmod(folder, 0o755);
   const log = createLogger('warn');
   const server = await startEmbeddedPostgres({ folder, log, unsafeFast: true });

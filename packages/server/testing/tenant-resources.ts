@@ -5,7 +5,7 @@ import type { TestOrganization } from './team.ts';
 import { addMember } from './team.ts';
 import type { TestApp } from './test-app.ts';
 
-/** Which table holds what a path parameter names. Parameters without one of their own stand behind another. */
+/** The table of each path parameter's resource. Parameters without a table belong to another one. */
 const tables: Record<string, string> = {
   organizationId: 'organizations',
   userId: 'memberships',
@@ -21,7 +21,7 @@ const tables: Record<string, string> = {
   taskId: 'storage_tasks',
 };
 
-/** Fills an organization with one of everything that can be made without the world outside. */
+/** Fills an organization with one of everything that needs no external system. */
 export async function furnish(app: TestApp, organization: Pick<TestOrganization, 'id' | 'owner'>): Promise<void> {
   const as = { token: organization.owner.token, organizationId: organization.id };
   await addMember(app, organization.id, 'member');
@@ -37,7 +37,7 @@ export async function furnish(app: TestApp, organization: Pick<TestOrganization,
   }
 }
 
-/** A project with one completed backup, for tests that bring a Firestore along. */
+/** A project with one completed backup, for tests with a Firestore. */
 export async function furnishBackup(
   app: TestApp,
   organization: Pick<TestOrganization, 'id' | 'owner'>,
@@ -58,7 +58,7 @@ export async function furnishBackup(
   if (backup.status !== 'completed') throw new Error(JSON.stringify(backup.error));
 }
 
-/** For every path parameter the id of something that belongs to the organization, or a made-up one where it has nothing. */
+/** For every path parameter the id of something in the organization, or an invented one. */
 export function resourcesOf(
   app: TestApp,
   organization: Pick<TestOrganization, 'id' | 'owner'>,

@@ -13,13 +13,13 @@ export const testMasterKey = Buffer.alloc(32, 7).toString('base64');
 
 export interface TestApp extends App {
   readonly clock: OffsetClock;
-  /** Owner's connection to the app's database, for looking behind the curtain. */
+  /** The owner's connection to the app's database, for direct access. */
   readonly databaseUrl: string;
   readonly folder: string;
   /** Everything the app logged. */
   readonly logged: () => string;
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
-  /** Stops the service and leaves its database and its folder to the next one. */
+  /** Stops the service but keeps its database and its folder for the next one. */
   stop(options?: { lingers: boolean }): Promise<void>;
 }
 
@@ -28,14 +28,14 @@ export interface RequestOptions {
   organizationId?: string;
   body?: unknown;
   headers?: Record<string, string>;
-  /** The call is hung up as soon as it is known how it is answered: some streams have no end. */
+  /** Closes the call as soon as its status is known: some streams never end. */
   headOnly?: boolean;
 }
 
 export interface TestResponse {
   status: number;
   headers: Headers;
-  /** The parsed JSON body; tests look into it freely. */
+  /** The parsed JSON body; tests read it freely. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
   body: any;
   text: string;
@@ -43,11 +43,11 @@ export interface TestResponse {
 
 export interface TestAppOverrides
   extends Pick<AppOverrides, 'outbound' | 'dashboardFolder' | 'streamLimits' | 'headersMsMax'> {
-  /** Where a migrated database lies that is to be copied; for programs that are no test. */
+  /** The migrated database to copy; for programs that are not tests. */
   templateUrl?: string;
 }
 
-/** The whole service on a database of its own, listening on a free port, its clock movable. */
+/** The whole service on its own database, on a free port, with a movable clock. */
 export async function startTestApp(
   environment: Record<string, string> = {},
   { templateUrl, ...overrides }: TestAppOverrides = {},

@@ -3,7 +3,10 @@ import type pg from 'pg';
 import { inject } from 'vitest';
 import { connected } from './connected.ts';
 
-/** A database of its own for one test file, copied from the migrated template: that of the test run, unless another is named. */
+/**
+ * A separate database for one test file, copied from the migrated template: that of the test run, unless another is
+ * named.
+ */
 export async function createTestDatabase(
   templateUrl = inject('templateUrl'),
 ): Promise<{ url: string; drop: () => Promise<void> }> {

@@ -31,15 +31,15 @@ export interface WebhookReceiver {
   readonly received: readonly ReceivedRequest[];
   /** Connections opened so far. */
   readonly connections: () => number;
-  /** How requests to a path are answered from now on; 200 unless told. */
+  /** How requests to a path are answered from now on; 200 by default. */
   answer(path: string, how: (request: ReceivedRequest, response: ServerResponse) => void): void;
   to(path: string): ReceivedRequest[];
-  /** Waits until a path has got this many requests. */
+  /** Waits until a path has received this many requests. */
   arrivals(path: string, count: number, timeoutMs?: number): Promise<ReceivedRequest[]>;
   close(): Promise<void>;
 }
 
-/** A real HTTPS endpoint that remembers everything it gets. */
+/** A real HTTPS endpoint that remembers everything it receives. */
 export async function startWebhookReceiver(host = '127.0.0.1'): Promise<WebhookReceiver> {
   const received: ReceivedRequest[] = [];
   const answers = new Map<string, (request: ReceivedRequest, response: ServerResponse) => void>();

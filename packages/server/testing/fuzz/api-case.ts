@@ -19,7 +19,7 @@ const oftenThese = <T>(often: readonly T[], seldom: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...often) }, { weight: 1, arbitrary: seldom });
 const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 });
 
-/** Nothing beyond this machine is ever dialled: addresses are of this machine, and names resolve to it. */
+/** Only this machine is ever dialled: all addresses and names lead to it. */
 const addresses = ['https://127.0.0.1:9/hook', 'https://hooks.invalid/x', 'https://[::1]:9', 'http://localhost:9'];
 
 function namedOf(world: ApiWorld): Named {
@@ -88,7 +88,7 @@ export function caseOf(operation: Operation, world: ApiWorld): fc.Arbitrary<ApiC
   );
 }
 
-/** A segment of dots would be resolved away and reach another call. */
+/** A segment of dots would be resolved and reach another call. */
 const encoded = (value: string) => encodeURIComponent(/^\.*$/.test(value) ? 'dots' : value.toWellFormed());
 
 function pathOf(operation: Operation, care: Care, named: Named): fc.Arbitrary<string> {
@@ -116,7 +116,7 @@ function queryOf(operation: Operation, care: Care, named: Named): fc.Arbitrary<s
   });
 }
 
-/** The contract's own example, its made-up ids replaced by those of things that exist. */
+/** The contract's own example with existing ids instead of its invented ones. */
 function exampleOf(operation: Operation, ids: Readonly<Record<string, string>>): unknown {
   const example: unknown = requestExamples[operation.id as keyof typeof requestExamples];
   const replaced = JSON.stringify(example, (key, value: unknown) =>

@@ -12,11 +12,11 @@ export interface ApiAnswer {
   status: number;
   headers: Headers;
   text: string;
-  /** A stream was left before its end. */
+  /** A stream was closed before its end. */
   isCut: boolean;
 }
 
-/** Answered before an operation is found or instead of it, so no operation lists them. */
+/** Sent before an operation is found or instead of it, so no operation lists them. */
 const general: readonly ErrorCode[] = ['METHOD_NOT_ALLOWED', 'GONE', 'HEADERS_TOO_LARGE', 'NOT_FOUND'];
 
 const errorBody = z.strictObject({
@@ -29,7 +29,7 @@ const errorBody = z.strictObject({
   }),
 });
 
-/** What is wrong with an answer, in words; undefined when it is as the contract promises. */
+/** What is wrong with an answer, in words; undefined when it matches the contract. */
 export function faultOf(operation: Operation, answer: ApiAnswer): string | undefined {
   if (answer.status === 304) return undefined;
   const promised = [operation.success, ...(operation.alternatives ?? [])].filter(
@@ -78,7 +78,7 @@ function parseFault(schema: z.ZodType, value: unknown): string | undefined {
   return result.success ? undefined : z.prettifyError(result.error).slice(0, 2000);
 }
 
-/** Whole lines and events are what the schema says; one that was cut off says nothing. */
+/** Complete lines and events must match the schema; an incomplete one is ignored. */
 function streamFault(
   success: Success & { kind: 'stream' },
   type: string,

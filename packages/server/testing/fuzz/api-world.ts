@@ -4,13 +4,16 @@ import { addMember, foundOrganization, type TestOrganization } from '../team.ts'
 import { furnish, furnishBackup, resourcesOf } from '../tenant-resources.ts';
 import type { TestApp } from '../test-app.ts';
 
-/** An organization with one of everything, and those who call in its name. It wears off: cases delete what they find. */
+/**
+ * An organization with one of everything, and callers in its name. It gets used up, because cases delete what they
+ * find.
+ */
 export interface ApiWorld {
   organization: TestOrganization;
   ids: Readonly<Record<string, string>>;
   tokens: Readonly<Record<Caller, string | undefined>>;
   firestoreHost: string;
-  /** An instant that can be looked at, once changes are captured. */
+  /** An instant that can be read, once changes are captured. */
   moment: string;
 }
 
@@ -52,7 +55,7 @@ async function keyOf(app: TestApp, as: As): Promise<string> {
 const captureTries = 20;
 const captureEveryMs = 150;
 
-/** Switches the capture of changes on and waits a little for an instant that it covers. */
+/** Switches capture on and waits a little for an instant that it covers. */
 async function captureMoment(app: TestApp, as: As, projectId: string): Promise<string> {
   const path = `/api/v1/projects/${projectId}/pitr`;
   await app.request('POST', `${path}/enable`, { ...as, body: {} });

@@ -2,14 +2,16 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import type { JsonSchema } from '../json-schema.ts';
 
-/** What a field of this name usually holds: ids of things that exist, hosts that may be dialled. */
+/** The usual contents of a field with this name: existing ids, allowed hosts. */
 export type Named = (field: string) => fc.Arbitrary<unknown> | undefined;
 
 type Values = fc.Arbitrary<unknown>;
 
 const depthMax = 5;
 
-/** Values that a schema takes, or nearly: what only code can check is left to chance and to the names of the fields. */
+/**
+ * Values that a schema accepts, or nearly: what only code can check is left to chance and to the names of the fields.
+ */
 export function arbitraryOf(schema: z.ZodType, named: Named): Values {
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
   const { toArbitrary } = new Converter(root, named);
@@ -71,7 +73,7 @@ class Converter {
   }
 }
 
-/** Mostly what is required and a little more: the more is said at once, the likelier it contradicts itself. */
+/** Mostly the required fields and a few more: the more fields, the likelier is a contradiction. */
 function fewOf(fields: Record<string, Values>, required: ReadonlySet<string>): Values {
   const optional = Object.keys(fields).filter((name) => !required.has(name));
   const chosen = fc.oneof(
@@ -110,7 +112,7 @@ function text({ format, pattern, minLength = 0, maxLength = 40 }: JsonSchema): f
   return matching ? fc.oneof({ weight: 4, arbitrary: matching }, { weight: 1, arbitrary: any }) : any;
 }
 
-/** Undefined for a pattern that texts cannot be made from. */
+/** Undefined for a pattern from which no text can be generated. */
 function matchingOf(pattern: string | undefined, maxLength: number): fc.Arbitrary<string> | undefined {
   if (pattern === undefined) return undefined;
   try {

@@ -1,7 +1,7 @@
 import { createLocalStore } from '@holdfast/engine';
 import { type HostileFile, makeHostileFile } from './hostile-files.ts';
 
-/** A process that makes hostile files, so that what making them takes is no memory and no time of the service. */
+/** A process that makes hostile files, so that this costs the service neither memory nor time. */
 process.on('message', ({ seed, folder }: MakeOrder) => {
   void make(seed, folder);
 });

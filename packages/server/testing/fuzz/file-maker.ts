@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { MadeFile, MakeOrder } from './file-maker.process.ts';
 import type { HostileFile } from './hostile-files.ts';
 
-/** Hostile files, made elsewhere. */
+/** Makes hostile files in another process. */
 export class FileMaker {
   readonly #child: ChildProcess;
   readonly #root: string;

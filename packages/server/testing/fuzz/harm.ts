@@ -1,7 +1,7 @@
 import type { BlobStore } from '@holdfast/engine';
 import fc from 'fast-check';
 
-/** Where, and what is done there: bytes are changed, cut away, doubled, or others put in. */
+/** Where and how to damage: bytes are changed, removed, doubled, or inserted. */
 export const arbitraryHarm = fc.record({
   file: fc.nat(),
   at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -22,7 +22,7 @@ function harmed(bytes: Uint8Array, { at, length, how, bytes: others }: Harm): Ui
   return how === 'zero' ? Buffer.concat([before, inside.fill(0), after]) : new Uint8Array(0);
 }
 
-/** Harms the files of a store, or the ones below a prefix. */
+/** Damages the files of a store, or those below a prefix. */
 export async function harm(store: BlobStore, harms: readonly Harm[], prefix = ''): Promise<void> {
   for (const one of harms) {
     const keys: string[] = [];

@@ -8,15 +8,15 @@ import { stringifyLossless } from '../../../engine/format/document-json.ts';
 import { ManifestObject, manifestContent, sealManifest } from '../../../engine/format/manifest-object.ts';
 import { arbitraryHarm, type Harm, harm } from './harm.ts';
 
-/** Backup files that were good once, each with something changed, cut, doubled or made absurd. */
+/** Backup files that were valid before, each with something changed, cut, doubled or made absurd. */
 
 const formats = ['holdfast', 'sealed', 'firestore-export', 'records', 'json', 'ndjson', 'absurd'] as const;
 export type HostileFormat = (typeof formats)[number];
 
-/** What was made, and how it is to be read. */
+/** A made file, and how to read it. */
 export interface HostileFile {
   readonly format: HostileFormat;
-  /** Of a backup of ours its id, otherwise the file or the folder. */
+  /** The id of one of our backups, or else the file or the folder. */
   readonly path: string;
 }
 
@@ -77,7 +77,7 @@ export async function makeHostileFile(store: BlobStore, seed: number): Promise<H
   return { format, path: 'exports/one' };
 }
 
-/** The checksums are right, and what they guard is not. */
+/** The checksums are right, but their content is not. */
 async function putRecords(store: BlobStore, rubbish: unknown, harms: readonly Harm[]): Promise<void> {
   const output = 'exports/one/all_namespaces/all_kinds/output-0';
   await store.put(output, Buffer.from(JSON.stringify(rubbish)));
@@ -113,7 +113,7 @@ async function makeOurs(store: BlobStore, one: Case, seed: number): Promise<Host
   return { format, path };
 }
 
-/** By somebody who has the key: the manifest says something else. */
+/** As by somebody who has the key: changes the manifest. */
 async function reseal(
   { store, keys }: BackupHarness,
   backupId: string,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** One thing wrong in something that was right. */
+/** One fault in something valid. */
 
 const wrongLeaves: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
@@ -56,7 +56,7 @@ function without(value: unknown, path: Path): unknown {
   });
 }
 
-/** A little beyond what was there: one more, one less, one character too many. */
+/** A little beyond the present value: one more, one less, one character too many. */
 function beyond(leaf: unknown): unknown {
   if (typeof leaf === 'number') return leaf + 1;
   if (typeof leaf === 'string') return `${leaf}${leaf}x`;

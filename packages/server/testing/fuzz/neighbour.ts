@@ -7,13 +7,13 @@ const sampleEveryMs = 50;
 
 /** What a fuzz may cost others. */
 export interface Toll {
-  /** The slowest answer that another tenant was given meanwhile. */
+  /** The slowest answer that another tenant got meanwhile. */
   slowestMs: number;
   answers: number;
   memoryGrowthMib: number;
 }
 
-/** Another tenant of the same process, who keeps asking while somebody else does harm. */
+/** Another tenant of the same process, who keeps calling while somebody else does harm. */
 export class Neighbour {
   readonly #callers: Callers;
   readonly #timer: NodeJS.Timeout;
@@ -35,7 +35,7 @@ export class Neighbour {
     return new Neighbour(new Callers({ url, identities: [headers], callers: 1, pauseMs: 20 }));
   }
 
-  /** From here on it counts: what was loaded and compiled before does not. */
+  /** Starts the measurement, after everything was loaded and compiled. */
   async begin(): Promise<void> {
     await this.#callers.latencies();
     this.#before = this.#most = process.memoryUsage.rss();
@@ -53,7 +53,7 @@ export class Neighbour {
   }
 }
 
-/** How cases ended, by code. */
+/** Counts how cases ended, by code. */
 export class Outcomes {
   readonly #counts = new Map<string, number>();
   readonly faults: string[] = [];
@@ -68,7 +68,7 @@ export class Outcomes {
   }
 }
 
-/** Works on many cases, a few at a time. */
+/** Runs many cases, a few at a time. */
 export async function inLanes(cases: number, lanes: number, run: (index: number, lane: number) => Promise<void>) {
   let next = 0;
   await Promise.all(

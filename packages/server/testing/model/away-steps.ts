@@ -9,7 +9,7 @@ export interface AwayStep<Step> {
   readonly step: Step;
 }
 
-/** A destination cannot be reached for a while: whatever was tried meanwhile, afterwards everything is as good as before. */
+/** A destination is unreachable for a while: whatever was tried meanwhile, everything works afterwards as before. */
 export async function whileAway<Step>(
   world: World,
   model: Model,
@@ -31,7 +31,7 @@ export async function whileAway<Step>(
     model.isAway = false;
     model.hadStorageTrouble = true;
     const made = await place.comeBack();
-    // Where nothing lay, a folder may be made anew.
+    // A folder that was empty may be created again.
     if (isHeld) faults.push(...made);
   }
   const { body } = await world.call('POST', `/storage-destinations/${place.id}/test`);

@@ -8,7 +8,7 @@ export interface BackUpStep {
   readonly type: 'full' | 'incremental' | 'synthetic';
   readonly project: number;
   readonly part: Part;
-  /** None: the default of the organization. */
+  /** Absent: the organization's default. */
   readonly destinations: readonly number[];
   readonly retentionDays: number | null;
   readonly isCancelled: boolean;
@@ -46,7 +46,7 @@ export async function backUp(world: World, model: Model, step: BackUpStep): Prom
   return isFair ? [] : [`a backup ended as ${ended.status}: ${JSON.stringify(ended.error)}`];
 }
 
-/** Nothing is built on what is known to be damaged. */
+/** Nothing is built on a backup that is known to be damaged. */
 function baseFaults(before: Stock, { id, type, parentId }: Answer): string[] {
   if (type !== 'incremental') return [];
   const known = before.chainOf(parentId).find((one) => before.records.get(one)?.verification?.status === 'failed');
@@ -57,7 +57,7 @@ function isAnyDamaged(model: Model, stock: Stock, { project }: BackUpStep): bool
   return model.present.some((one) => one.project === project && stock.allWhole(one) !== 'whole');
 }
 
-/** What a merge with this scope could begin with. */
+/** The backups that a merge with this scope could begin with. */
 function mergeable(model: Model, { project, part }: BackUpStep): BackupFact | undefined {
   return model.present.findLast((one) => !one.isSafety && one.project === project && textOf(one.part) === textOf(part));
 }
@@ -92,7 +92,7 @@ export function isSameAs(left: ReadonlyMap<string, Value>, right: ReadonlyMap<st
   return left.size === right.size && [...left].every(([path, value]) => textOf(right.get(path)) === textOf(value));
 }
 
-/** What a backup shows, line by line. */
+/** The contents of a backup, line by line. */
 export async function exported(world: Pick<World, 'call'>, id: string): Promise<Map<string, Value>> {
   const answer = await world.call('GET', `/backups/${id}/export?format=ndjson`);
   if (answer.status !== 200) throw new Error(`${id} cannot be exported: ${answer.text}`);
@@ -120,7 +120,7 @@ export interface RemoveStep {
   readonly pick: number;
 }
 
-/** A deletion is refused for what is held; what else went along was merged into another. */
+/** A deletion is refused for a backup in use; other backups removed with it were merged into another one. */
 export async function remove(world: World, model: Model, { pick }: RemoveStep): Promise<string[]> {
   const candidates = model.present;
   const backup = candidates[pick % candidates.length];
@@ -136,7 +136,7 @@ export async function remove(world: World, model: Model, { pick }: RemoveStep): 
   return isFair ? [] : [`a deletion was refused: ${answer.text}`];
 }
 
-/** Increments that were merged go with their base when the merged backup shows the same. */
+/** Merged increments are removed with their base when the merged backup has the same contents. */
 async function noteMerged(world: World, model: Model): Promise<string[]> {
   const listed = await listedIds(world);
   const faults: string[] = [];
@@ -169,7 +169,7 @@ export async function hold(world: World, model: Model, { pick, isHeld }: HoldSte
   return [];
 }
 
-/** Every backup that is there shows what was there when it was made. */
+/** Every existing backup shows the contents of the time it was made. */
 export async function backupFaults(world: World, model: Model): Promise<string[]> {
   const faults: string[] = [];
   const stock = await Stock.take(world, model);

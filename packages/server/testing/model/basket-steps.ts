@@ -16,7 +16,7 @@ interface Item {
   readonly path: string;
 }
 
-/** Documents of several backups of a project, brought back at once. */
+/** Restores documents of several backups of a project at once. */
 export async function restoreBasket(world: World, model: Model, step: BasketStep, ambush: Ambush): Promise<string[]> {
   const items = itemsOf(model, step);
   const [first] = items;

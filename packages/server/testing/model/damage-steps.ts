@@ -9,12 +9,12 @@ export interface DamageStep {
   readonly pick: number;
   readonly destination: number;
   readonly object: number;
-  /** Where in the object. */
+  /** The position in the object. */
   readonly byte: number;
   readonly harm: 'flip' | 'truncate' | 'remove';
 }
 
-/** One stored object of one copy rots, is cut off, or disappears. */
+/** One stored object of one copy is changed, cut off, or removed. */
 export async function harm(world: World, model: Model, step: DamageStep): Promise<string[]> {
   const stock = await Stock.take(world, model);
   const backup = model.present[step.pick % model.present.length];
@@ -28,7 +28,7 @@ export async function harm(world: World, model: Model, step: DamageStep): Promis
   await harmObject(world.destinations[place]!, key, stock.contents[place]!.get(key)!, step, (content) =>
     model.damage.note(place, key, content, step.harm === 'flip'),
   );
-  // What is damaged is kept where somebody might still make use of it.
+  // A damaged backup is kept where it might still be of use.
   model.hadStorageTrouble = true;
   return [];
 }
@@ -55,11 +55,11 @@ export interface VerifyStep {
 const pollMs = 20;
 const verifyTimeoutMs = 30_000;
 
-/** A verification tells damage in any copy, and none where there is none. */
+/** A verification finds damage in any copy, and none where there is none. */
 export async function verify(world: World, model: Model, { pick }: VerifyStep): Promise<string[]> {
   const backup = model.present[pick % model.present.length];
   if (!backup) return [];
-  // A key that does not open in a manifest is told, and written anew at once.
+  // A wrapped key in a manifest that does not open is reported, and rewrapped at once.
   const expected = (await Stock.take(world, model)).allWhole(backup);
   const answer = await world.call('POST', `/backups/${backup.id}/verify`, {});
   if (answer.status !== 202) return [`a verification was refused: ${answer.text}`];
@@ -77,7 +77,7 @@ export async function untilVerified(world: World, id: string): Promise<Answer> {
   }
 }
 
-/** What could be read before a step can be read after it, from where the service says that it lies. */
+/** What was readable before a step is readable after it, from the places that the service names. */
 export function lossFaults(model: Model, before: Stock, after: Stock): string[] {
   return model.present
     .filter((backup) => before.records.has(backup.id) && after.records.has(backup.id))

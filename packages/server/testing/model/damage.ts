@@ -1,4 +1,4 @@
-/** Unsure: a manifest that was damaged, and wrapped anew since or only where the catalogue knows what it said. */
+/** Unsure: the manifest was damaged, and was since rewrapped or only differs in parts that the catalogue knows. */
 export type Soundness = 'whole' | 'unsure' | 'damaged';
 
 const ownedBy = (key: string) => /^backups\/(bkp_[^/]+)\//.exec(key)?.[1];
@@ -8,18 +8,18 @@ const isManifest = (key: string) => key.endsWith('/manifest');
 export class Damage {
   readonly #objects = new Map<string, Set<string>>();
   readonly #contents = new Map<string, Set<string>>();
-  /** Manifests are wrapped anew with new keys; these were never harmed. */
+  /** Manifests are rewrapped with new keys; these were never damaged. */
   readonly #manifests = new Set<string>();
-  /** Manifests with another byte: what the catalogue knows too is read all the same. */
+  /** Manifests with a changed byte: parts that the catalogue also knows can still be read. */
   readonly #doubtful = new Set<string>();
-  /** Keys of manifests that were damaged somewhere: one that is wrapped anew may have become whole. */
+  /** Keys of manifests that were damaged somewhere: rewrapping one may have repaired it. */
   readonly #harmedIn = new Map<number, Set<string>>();
 
   get isAny(): boolean {
     return this.#harmedIn.size > 0;
   }
 
-  /** What lies there of backups that were not seen before is all of it. */
+  /** The stored objects of backups that were not seen before are all of theirs. */
   learn(isKnown: (backupId: string) => boolean, contents: readonly ReadonlyMap<string, string>[]): void {
     for (const [destination, one] of contents.entries())
       for (const [key, content] of one) {

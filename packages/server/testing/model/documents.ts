@@ -1,9 +1,9 @@
-/** What the model knows of documents and scopes: written from the promises, without a line of the service's own code. */
+/** The model's knowledge of documents and scopes: derived from the promises, without any code of the service. */
 
 export type Value = { readonly [field: string]: number | readonly number[] | { readonly [key: string]: number } };
 export type Documents = ReadonlyMap<string, Value>;
 
-/** Few enough that commands meet, and every relation a scope can have: below, beside, of the same name elsewhere. */
+/** Few enough that steps overlap, with every relation that a scope can have: below, beside, same name elsewhere. */
 export const plainPaths = [
   'users/1',
   'users/2',
@@ -16,10 +16,10 @@ export const plainPaths = [
   'logs/1',
 ] as const;
 
-/** Production sorts numeric ids before all others; a Firestore that does not, or refuses them, is given none. */
+/** Production sorts numeric ids before all others; a Firestore that does not, or refuses them, gets none. */
 export const paths = [...plainPaths, 'users/__id7__', 'users/__id7__/orders/__id-3__', 'orders/__id12__'] as const;
 
-/** A part of a database as somebody asks for it. */
+/** A requested part of a database. */
 export interface Part {
   collections?: readonly string[];
   excludeCollections?: readonly string[];
@@ -42,8 +42,8 @@ export const parts: readonly Part[] = [
 ];
 
 /**
- * What can be asked of a Firestore that does not sort numeric ids before all others, as production does: the bounds of a
- * collection with everything below it rest on that.
+ * Parts for a Firestore that does not sort numeric ids first, as production does: the bounds of a collection with
+ * everything below it depend on that.
  */
 export const plainParts: readonly Part[] = [
   {},
@@ -52,7 +52,7 @@ export const plainParts: readonly Part[] = [
   { collections: ['users', 'orders'], includeSubcollections: false },
 ];
 
-/** The names of the collections on the way to a document: `users/1/orders/1` lies in `users` and in `users/1/orders`. */
+/** The names of the collections above a document: `users/1/orders/1` is in `users` and in `users/1/orders`. */
 function collectionsAbove(path: string): string[] {
   const segments = path.split('/');
   return segments.flatMap((_, index) => (index % 2 === 1 ? [segments.slice(0, index).join('/')] : []));
@@ -74,7 +74,7 @@ export function isPart(part: Part, path: string): boolean {
   return part.collections.some((name) => counted.some((collection) => isNamed(collection, name)));
 }
 
-/** `merge` as it is promised: maps deeply, everything else replaced. */
+/** `merge` as promised: maps deeply, everything else replaced. */
 export function mergedValue(former: Value | undefined, restored: Value): Value {
   if (!former) return restored;
   const merged: Record<string, Value[string]> = { ...former };
@@ -89,7 +89,7 @@ function isMap(value: Value[string] | undefined): value is { readonly [key: stri
   return typeof value === 'object' && !Array.isArray(value);
 }
 
-/** The same text for the same value, whatever the order of its fields. */
+/** The same text for the same value, in any order of its fields. */
 export function textOf(value: unknown): string {
   return JSON.stringify(value, (_, one) =>
     one !== null && typeof one === 'object' && !Array.isArray(one)

@@ -7,7 +7,7 @@ export interface KeyStep {
 
 const path = '/organizations/current/encryption-key';
 
-/** The keys of all backups are wrapped anew; their manifests follow while other things happen. */
+/** The keys of all backups are rewrapped; their manifests follow while other things happen. */
 export async function renewKey(world: World, { how }: KeyStep): Promise<string[]> {
   if (how === 'passphrase') {
     const set = await world.call('PUT', path, { passphrase: 'four words nobody would guess' });

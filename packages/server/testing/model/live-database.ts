@@ -1,7 +1,7 @@
 import { Firestore } from '@google-cloud/firestore';
 import { paths as allPaths, type Value } from './documents.ts';
 
-/** A document as it is now, and which of its versions that is. */
+/** A document as it is now, and its version. */
 export interface Standing {
   readonly value: Value;
   readonly version: string;
@@ -26,13 +26,13 @@ export class LiveDatabase {
     this.projectId = projectId;
     this.#paths = paths;
     process.env.FIRESTORE_EMULATOR_HOST = address;
-    // Google's client would otherwise look for the machine it runs on at Google.
+    // Otherwise Google's client would ask Google about the machine it runs on.
     process.env.METADATA_SERVER_DETECTION ??= 'none';
     this.#client = new Firestore({ projectId });
     delete process.env.FIRESTORE_EMULATOR_HOST;
   }
 
-  /** All in one commit. Every value is new, and overlaps with others in some of its fields. */
+  /** All in one commit. Every value is new, and shares some fields with others. */
   async edit(edits: readonly Edit[]): Promise<void> {
     const last = new Map(edits.map((edit) => [edit.path, edit]));
     if (last.size === 0) return;

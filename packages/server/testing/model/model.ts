@@ -3,29 +3,29 @@ import { isPart, type Part, paths, textOf, type Value } from './documents.ts';
 import type { State } from './live-database.ts';
 import type { Answer } from './world.ts';
 
-/** A completed backup, and what it must show as long as it is there. */
+/** A completed backup, and what it must show as long as it exists. */
 export interface BackupFact {
   readonly id: string;
   readonly project: number;
   readonly part: Part;
   readonly documents: ReadonlyMap<string, Value>;
   readonly isSafety: boolean;
-  /** Days after which it may go by itself; null: never. */
+  /** Days after which it may be removed automatically; null: never. */
   readonly retentionDays: number | null;
   /** The schedule whose policy decides. */
   readonly scheduleId?: string | undefined;
   isHeld: boolean;
   isGone: boolean;
-  /** It did not pass its verification. */
+  /** It failed its verification. */
   isDoubted?: boolean;
 }
 
-/** What a restore did to one document, as it was seen from outside. */
+/** What a restore did to one document, as seen from outside. */
 export interface Written {
   readonly before: Value | undefined;
-  /** The version it left there; undefined when it deleted the document. */
+  /** The version it left; undefined when it deleted the document. */
   readonly after: string | undefined;
-  /** False where it may have written the very value that stood there. */
+  /** False where it may have written the same value that was there. */
   readonly isSure: boolean;
 }
 
@@ -35,7 +35,7 @@ export type Outcome = Value | undefined;
 export interface MomentRead {
   readonly projectId: string;
   readonly at: string;
-  /** What is wrong when the service refuses it. */
+  /** What is wrong with a refusal of the service. */
   refusalFaults(answer: Answer): Promise<string[]>;
 }
 
@@ -48,16 +48,16 @@ export interface RestoreFact {
   readonly isForced: boolean;
   /** Whether the service said that it saves what it overwrites. */
   readonly isSafe: boolean;
-  /** What becomes of a document that stands so when the restore comes to it. */
+  /** The possible outcomes of a document in this state when the restore reaches it. */
   plan(path: string, now: State): Outcome[];
-  /** Whether it would write there, even if only what stands there already. */
+  /** Whether it would write there, even if only the same value. */
   mayWrite(path: string, now: State): boolean;
   readonly written: Map<string, Written>;
   /** What people changed since it began. */
   readonly edited: Set<string>;
   status: string;
   safetyBackupId: string | null;
-  /** An answer was lost: it wrote what it does not know of. */
+  /** An answer was lost, so it wrote something that it does not know of. */
   hasLostAnswers: boolean;
   undoneBy: RestoreFact | undefined;
   conflicts: number;
@@ -70,7 +70,7 @@ export class Model {
   daysMax = 0;
   hadStorageTrouble = false;
   readonly damage = new Damage();
-  /** A destination cannot be reached at present. */
+  /** A destination is unreachable at present. */
   isAway = false;
   readonly scheduleIds: { full?: string; incremental?: string } = {};
 
@@ -92,7 +92,7 @@ export function documentsIn(part: Part, state: State): Map<string, Value> {
   return new Map([...state].filter(([path]) => isPart(part, path)).map(([path, { value }]) => [path, value]));
 }
 
-/** Holds what a run of a restore did against what it may do, and remembers it. */
+/** Compares what a run of a restore did with what it may do, and remembers it. */
 export function judgeRun(restore: RestoreFact, before: State, after: State): string[] {
   const faults: string[] = [];
   const isOver = restore.status === 'completed';

@@ -6,8 +6,8 @@ import { troubleOf } from './trouble.ts';
 import type { ResumeStep, UndoStep } from './undo-steps.ts';
 
 /**
- * The second model: what can be done with point-in-time recovery in any order. It knows what stood in the database at
- * many moments, and each of them is shown exactly so or refused, and then the service says that it lies in a gap.
+ * The second model: everything that can be done with point-in-time recovery, in any order. It knows the contents of the
+ * database at many moments. Each moment is shown exactly so, or refused as lying in a gap.
  */
 export type MomentStep =
   | { readonly do: 'edit' | 'burst'; readonly project: number; readonly edits: readonly Edit[] }
@@ -25,12 +25,12 @@ export type MomentStep =
   | { readonly do: 'later'; readonly days: number }
   | { readonly do: 'cut'; readonly what: 'streams' | 'bucket'; readonly edits: readonly Edit[] };
 
-/** Everything or a part of it, as it was at a moment, here or in the other project. */
+/** All or a part, as it was at a moment, here or in the other project. */
 export interface GoBackStep extends Omit<RestoreStep, 'do'> {
   readonly do: 'go back';
-  /** How far into the time in which nobody changed anything, in percent. */
+  /** The position in the time without changes, in percent. */
   readonly percent: number;
-  /** To where what can be reached begins or ends, if it is known what was there. */
+  /** Whether to use the edge of what can be restored, if its contents are known. */
   readonly isEdge: boolean;
 }
 

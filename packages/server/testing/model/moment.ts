@@ -1,23 +1,25 @@
 import type { Documents } from './documents.ts';
 
-/** A time in which nobody changed anything, and what was there. */
+/** A time without changes, and its contents. */
 export interface Moment {
   readonly at: string;
-  /** When somebody changed something; absent: nobody has. */
+  /** When it was changed; absent: not yet. */
   until?: string;
   readonly documents: Documents;
-  /** Around an interruption that is too short for a gap, of several quick versions the last alone may have been heard. */
+  /**
+   * Around an interruption that is too short for a gap, only the last of several quick versions may have been captured.
+   */
   isBlurred: boolean;
 }
 
-/** Interruptions of this length are no gaps. */
+/** Interruptions of this length are not gaps. */
 export const blurMs = 10_500;
 
-/** All that is known of what was there when. */
+/** All that is known of the contents over time. */
 export class Moments {
   readonly all: Moment[] = [];
 
-  /** Somebody is about to change something. */
+  /** Called before something is changed. */
   close(): void {
     const last = this.all.at(-1);
     if (last) last.until ??= new Date().toISOString();
@@ -28,7 +30,7 @@ export class Moments {
     for (const moment of this.all) if (Date.parse(moment.at) > Date.now() - blurMs) moment.isBlurred = true;
   }
 
-  /** One that is exactly known, at an instant so far into it. */
+  /** A moment with known contents, at an instant so far into it. */
   pick(pick: number, percent: number): Moment | undefined {
     const exact = this.all.filter(({ isBlurred }) => !isBlurred);
     const moment = exact[pick % exact.length];
@@ -38,7 +40,7 @@ export class Moments {
     return { ...moment, at };
   }
 
-  /** What was there at each of these instants, as far as it is known. */
+  /** The contents at each of these instants, as far as they are known. */
   at(instants: readonly string[]): Moment[] {
     return instants.flatMap((instant) => {
       const ms = Date.parse(instant);

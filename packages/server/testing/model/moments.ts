@@ -14,21 +14,21 @@ import { type Answer, type ModelService, World } from './world.ts';
 const tasks = ['pitr bases', 'pitr retention', 'pitr upkeep', 'retention'];
 const reachTimeoutMs = 180_000;
 const looksForOne = 20;
-/** A Firestore of other hands says seldom by itself how far it has come. */
+/** Another implementation of Firestore seldom reports its progress by itself. */
 const foreignLooksForOne = 200;
 const recheckMs = 60;
-/** Apart from what is written before and after it, by the clock of the database, which is this machine's. */
+/** The distance from earlier and later writes, by the database's clock, which is this machine's. */
 const apartMs = 8;
-/** A segment of the log, on a machine that is busy. */
+/** A segment of the log, on a busy machine. */
 const youngMs = 1_000;
 
-/** So many moments are looked at after each step that tidies up, and all of them at the end. */
+/** This many moments are checked after each maintenance step, and all of them at the end. */
 const looksMax = 8;
 
 const settlingLooks = 20;
 const settlingMs = 500;
 
-/** How many moments were shown, refused and brought back, and how many restores were undone, in all runs so far. */
+/** How many moments were shown, refused and restored, and how many restores were undone, in all runs so far. */
 export const momentCounts = { steps: 0, shown: 0, refused: 0, restored: 0, undone: 0 };
 
 export function runMomentsModel(service: ModelService, settings: ModelSettings): Promise<Broken[]> {
@@ -58,7 +58,7 @@ class History {
   readonly #model = new Model();
   readonly #moments = new Moments();
   readonly #backups = new Map<string, Documents>();
-  /** When each collection group was seen first. */
+  /** When each collection group was first seen. */
   readonly #groups = new Map<string, number>();
 
   constructor(world: World) {
@@ -103,7 +103,7 @@ class History {
     }
   }
 
-  /** Every moment and every backup, and that capture goes on. */
+  /** Checks every moment and every backup, and that capture continues. */
   async lastFaults(): Promise<string[]> {
     const faults = (await this.#isOn()) ? await this.#catchUp() : [];
     return [
@@ -132,7 +132,7 @@ class History {
     return (await this.#world.get(this.#pitr())).enabled;
   }
 
-  /** Something was out of reach: jobs of that time may have failed. */
+  /** Something was unreachable, so jobs of that time may have failed. */
   get #isCut(): boolean {
     return this.#model.isAway;
   }
@@ -158,7 +158,7 @@ class History {
     return moment;
   }
 
-  /** In the first seconds of a new collection, what came and went between two marks is not seen. */
+  /** In the first seconds of a new collection, documents that came and went between two marks are not captured. */
   #isAnyGroupYoung(documents: Documents): boolean {
     const now = performance.now();
     for (const path of documents.keys()) {
@@ -174,14 +174,14 @@ class History {
 
   async #switchOn(destination: number, retentionDays: number): Promise<string[]> {
     const storageDestinationId = this.#world.destinations[destination]!.id;
-    // What is there already is followed from the first moment on.
+    // Existing collections are captured from the first moment on.
     for (const group of this.#groups.keys()) this.#groups.set(group, 0);
     const answer = await this.#world.call('POST', this.#pitr('/enable'), { storageDestinationId, retentionDays });
     const isFair = answer.status === 200 || answer.body.error.code === 'INVALID_STATE' || this.#isCut;
     return isFair ? [] : [`it was not switched on: ${answer.text}`];
   }
 
-  /** Whatever happened, what is now can be reached soon. */
+  /** Whatever happened, the present can be restored soon. */
   async #catchUp(): Promise<string[]> {
     for (const deadline = performance.now() + reachTimeoutMs; performance.now() < deadline; ) {
       const moment = await this.#note();
@@ -190,9 +190,9 @@ class History {
         this.#model.isAway = false;
         return this.#viewFaults(moment, view);
       }
-      // It may lie in a gap: then a later one does not.
+      // It may be in a gap; then a later one is not.
       this.#moments.all.pop();
-      // With a change that is heard, collections that nobody knows of are looked for again.
+      // A captured change starts a new search for unknown collections.
       await this.#edit([{ path: 'users/3', isDelete: false }]);
       await this.#world.service.app.tasks.runNow('pitr bases');
     }
@@ -246,7 +246,7 @@ class History {
     return this.#ambushed(step, (ambush) => restoreFrom(this.#world, this.#model, step, ambush, wanted));
   }
 
-  /** Where what can be reached begins and ends, as the service tells. */
+  /** Where the restorable time begins and ends, as the service reports it. */
   async #edges(): Promise<string[]> {
     const { coveredFrom, coveredTo, gaps } = await this.#world.get(this.#pitr());
     const ends = gaps.flatMap(({ from, to }: { from: string; to: string }) => [from, to]);
@@ -271,7 +271,7 @@ class History {
     this.#moments.blurLast();
   }
 
-  /** Something is out of reach while people go on. */
+  /** Something is unreachable while people continue. */
   async #cut(what: 'streams' | 'bucket', edits: readonly Edit[]): Promise<string[]> {
     const { sandbox, s3 } = this.#world.service;
     this.#blurBefore();
@@ -311,20 +311,22 @@ class History {
         continue;
       }
       const view = await this.#view(moment.at);
-      // It may have gone between the two questions.
+      // It may have disappeared between the two questions.
       if (view) faults.push(...this.#viewFaults(moment, view));
     }
     return faults;
   }
 
-  /** What is refused is said to be out of reach. */
+  /** A refused moment is reported as unreachable. */
   async #refusalFaults({ at }: Moment, answer: Answer): Promise<string[]> {
     if (this.#isCut && answer.status === 503) return [];
     if (answer.body?.error?.code !== 'POINT_IN_TIME_UNAVAILABLE') return [`${at} was refused: ${answer.text}`];
     momentCounts.refused += 1;
-    // Below an untouched document a collection is found by the next proof, and those are rare while nothing is heard.
+    // A collection below an untouched document is found by the next proof, and proofs are rare while nothing is
+    // captured.
     if (answer.body.error.message.includes('a collection has appeared')) return [];
-    // What was told just before may have come into reach; a collection that capture is about to follow is a gap in a moment.
+    // A moment may become restorable right after a refusal, and a collection that capture is about to follow soon
+    // becomes a gap.
     for (let look = 0; look < settlingLooks; look += 1) {
       if (!(await this.#isToldCovered(at)) || (await this.#view(at))) return [];
       await sleep(settlingMs);
@@ -344,13 +346,13 @@ class History {
     return [`${at} is shown as ${textOf([...view])} instead of ${textOf([...documents])}`];
   }
 
-  /** Every document stood there so shortly before or after. */
+  /** Every document was in this state shortly before or after. */
   #isNear(at: string, view: Documents): boolean {
     const near = this.#moments.all.filter((one) => Math.abs(Date.parse(one.at) - Date.parse(at)) < blurMs);
     return paths.every((path) => near.some(({ documents }) => textOf(documents.get(path)) === textOf(view.get(path))));
   }
 
-  /** Everything at that moment, or undefined where it cannot be reached. */
+  /** Everything at that moment, or undefined where it cannot be restored. */
   async #view(at: string): Promise<Documents | undefined> {
     const found = new Map<string, Value>();
     for (const collection of collections) {
@@ -362,7 +364,7 @@ class History {
     return found;
   }
 
-  /** Every backup that is there shows what was there when it was made. */
+  /** Every existing backup shows the contents of the time it was made. */
   async #backupFaults(): Promise<string[]> {
     const listed = (await this.#world.get('/backups?limit=200')) as { id: string; status: string }[];
     const faults: string[] = [];
@@ -383,7 +385,7 @@ class History {
 
 const collections = [...new Set(paths.map((path) => path.slice(0, path.lastIndexOf('/'))))];
 
-/** As many as that, from the first to the last. */
+/** At most `max` items, evenly from the first to the last. */
 function spread<Item>(items: readonly Item[], max: number): Item[] {
   const step = Math.max(1, items.length / max);
   return Array.from({ length: Math.min(max, items.length) }, (_, index) => items[Math.floor(index * step)]!);

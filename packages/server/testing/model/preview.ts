@@ -3,7 +3,7 @@ import type { State } from './live-database.ts';
 import type { BackupFact, RestoreFact } from './model.ts';
 import type { Answer } from './world.ts';
 
-/** How many documents a restore would treat in which way. */
+/** How many documents a restore would handle in which way. */
 export interface Counts {
   create: number;
   replace: number;
@@ -21,7 +21,7 @@ interface Wish {
   readonly asked: Part;
 }
 
-/** What a restore does to a database that nobody else writes to. */
+/** What a restore does to a database without other writers. */
 export function expectedCounts(
   { mergeMode, deleteExtra, asked }: Wish,
   { documents }: BackupFact,
@@ -38,7 +38,7 @@ export function expectedCounts(
   return counts;
 }
 
-/** What was said before, or told afterwards, is what was to be done. */
+/** The counts before and after are those of what had to be done. */
 export function countFaults(ended: Answer, expected: Counts): string[] {
   if (ended.status !== 'completed') return [];
   const told = ended.dryRun ? ended.preview : writtenCounts(ended);
@@ -61,7 +61,7 @@ interface Bounds {
   readonly most: Counts & { conflicts: number };
 }
 
-/** What an undo does to a database that nobody else writes to; not all of what a restore wrote is sure. */
+/** What an undo does to a database without other writers; parts of what a restore wrote are unsure. */
 function undoBounds({ written }: RestoreFact, isForced: boolean, before: State): Bounds {
   const [least, most] = [
     { ...none(), conflicts: 0 },
@@ -80,7 +80,7 @@ function undoBounds({ written }: RestoreFact, isForced: boolean, before: State):
   return { least, most };
 }
 
-/** What a dry run of an undo says, held against what the restore did. */
+/** Compares a dry run of an undo with what the restore did. */
 export function undoPreviewFaults(
   { id, preview, conflicts }: Answer,
   { undone, isForced, before }: { undone: RestoreFact; isForced: boolean; before: State },
@@ -94,7 +94,7 @@ export function undoPreviewFaults(
   return [`${id} would do ${JSON.stringify(told)}, not ${JSON.stringify(least)} to ${JSON.stringify(most)}`];
 }
 
-/** What an undo did is what the dry run of a moment before said. */
+/** An undo did what its dry run said just before. */
 export function asSaidFaults(ended: Answer, said: Answer): string[] {
   if (ended.status !== 'completed') return [];
   const { create, replace } = said.preview;

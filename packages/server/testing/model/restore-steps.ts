@@ -18,13 +18,15 @@ export interface RestoreStep extends Troubled {
   readonly asked: Part;
 }
 
-/** What was asked, within what the backup covers. Who names no collections means those of the backup. */
+/**
+ * Whether a document was requested and is covered by the backup. Without named collections, those of the backup count.
+ */
 function isAsked(backup: Part, asked: Part, path: string): boolean {
   const { collections = backup.collections } = asked;
   return isPart(backup, path) && isPart({ ...asked, ...(collections && { collections }) }, path);
 }
 
-/** Whether every document the wish could mean is one the backup knows of. */
+/** Whether the backup covers every document that may be meant. */
 function covers(backup: Part, collection: string): boolean {
   if (backup.documents) return false;
   const probes = [`${collection}/x`, ...(backup.includeSubcollections === false ? [] : [`${collection}/x/y/z`])];
@@ -42,7 +44,7 @@ function refusalOf(
   return undefined;
 }
 
-/** Something was asked for by name that the backup does not hold. */
+/** Something was requested by name that the backup does not contain. */
 function isMissing(backup: BackupFact, { asked, deleteExtra }: Pick<RestoreStep, 'asked' | 'deleteExtra'>): boolean {
   if (asked.documents)
     return asked.documents.some(
@@ -54,7 +56,7 @@ function isMissing(backup: BackupFact, { asked, deleteExtra }: Pick<RestoreStep,
   return named.some((name) => !held.some((path) => isPart({ ...asked, collections: [name] }, path)));
 }
 
-/** What is brought back, and how it is asked for. */
+/** What is restored, and how it is requested. */
 export interface Wanted {
   readonly backup: BackupFact;
   readonly named: object;
@@ -119,7 +121,7 @@ export async function restoreFrom(
   return [...faults, ...damageFaults(fact, ended)];
 }
 
-/** Whether all of what is read lies whole somewhere; with a place that is away nobody can tell. */
+/** Whether everything that is read is whole somewhere; with an unreachable place nobody can say. */
 export async function soundnessOf(world: World, model: Model, backupIds: readonly string[]): Promise<Soundness> {
   if (model.isAway) return 'unsure';
   if (!model.damage.isAny) return 'whole';
@@ -132,7 +134,7 @@ export function isFairFailure({ isAway }: Model, soundness: Soundness, { error }
   return isAway || (soundness !== 'whole' && error?.code === 'INTEGRITY_ERROR');
 }
 
-/** What is damaged everywhere is refused before the first write. */
+/** Data that is damaged everywhere is refused before the first write. */
 export function damageFaults({ id, written }: RestoreFact, { status, error }: Answer): string[] {
   if (status !== 'failed' || error?.code !== 'INTEGRITY_ERROR') return [];
   const paths = [...written].filter(([, { isSure }]) => isSure).map(([path]) => path);
@@ -174,7 +176,7 @@ export function factOf(record: Answer, backup: BackupFact, step: How, target: nu
       const stands = now.get(path);
       if (dryRun || !isInScope(path)) return [stands?.value];
       const done = written.get(path);
-      // What it wrote and somebody has changed since is theirs; it is not written again.
+      // A document that was changed after it was written is not written again.
       if (done && done.after !== stands?.version && edited.has(path))
         return done.isSure && !fact.hasLostAnswers ? [stands?.value] : [stands?.value, planned(path, now)];
       if (done?.isSure && done.after === stands?.version) return [stands?.value, planned(path, now)];
@@ -189,7 +191,7 @@ export function factOf(record: Answer, backup: BackupFact, step: How, target: nu
   return fact;
 }
 
-/** A run to its end: the record and the database afterwards, held against what may have happened. */
+/** A run to its end: compares the record and the database with what may have happened. */
 export async function follow(
   world: World,
   model: Model,
@@ -200,7 +202,7 @@ export async function follow(
   const { ended, standing, faults } = await ambush.follow(fact, before);
   fact.status = ended.status;
   fact.conflicts = ended.conflicts;
-  // One that could not be taken is taken anew by a resume.
+  // A missing safety backup is made again by a resume.
   if (ended.safetyBackupId !== null && ended.safetyBackupId !== fact.safetyBackupId) {
     fact.safetyBackupId = ended.safetyBackupId;
     await noteSafetyBackup(world, model, fact, ended.safetyBackupId, before);
@@ -236,7 +238,7 @@ async function noteSafetyBackup(
   });
 }
 
-/** What somebody changed since is left, and told: neither more nor less. */
+/** Documents that were changed since are left and reported: neither more nor less. */
 function conflictFaults(fact: RestoreFact, ended: Answer, standing: State): string[] {
   if (ended.status !== 'completed') return [];
   const changed = [...fact.undoOf!.written].filter(([path, { after }]) => standing.get(path)?.version !== after);

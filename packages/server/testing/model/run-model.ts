@@ -11,22 +11,22 @@ import { type ModelService, World } from './world.ts';
 export interface ModelSettings {
   readonly runs: number;
   readonly seed: number;
-  /** How many broken promises are looked for before the rest is left. */
+  /** How many broken promises are searched for before it stops. */
   readonly brokenMax?: number;
   onRun?(run: number, broken: readonly Broken[]): void;
 }
 
-/** A history that ended otherwise than promised. */
+/** A history that did not end as promised. */
 export interface Broken {
   readonly seed: number;
   readonly steps: readonly object[];
   readonly fault: string;
 }
 
-/** What went wrong in a history, if anything did. */
+/** What went wrong in a history, if anything. */
 type Live<OneStep> = (steps: readonly OneStep[]) => Promise<string | undefined>;
 
-/** Random histories against the service. Answers those that broke a promise, as short as they could be made. */
+/** Runs random histories against the service. Returns those that broke a promise, shortened as far as possible. */
 export function runModel(service: ModelService, settings: ModelSettings): Promise<Broken[]> {
   return runHistories(historyOf(service.sandbox !== undefined), (steps) => live(service, steps), settings);
 }
@@ -47,7 +47,7 @@ export async function runHistories<OneStep extends object>(
   return broken;
 }
 
-/** Leaves out what is not needed for something to go wrong. */
+/** Removes steps that are not needed for the failure. */
 async function shorten<OneStep>(live: Live<OneStep>, steps: readonly OneStep[], fault: string) {
   let shortest = { steps, fault };
   for (let index = steps.length - 1; index >= 0; index--) {
@@ -80,7 +80,7 @@ async function live(service: ModelService, steps: readonly Step[]): Promise<stri
   }
 }
 
-/** One of the backups of each soundness, restored into an empty database, is the whole of it or nothing. */
+/** One backup of each soundness, restored into an empty database, gives all of it or nothing. */
 async function scratchFaults(world: World, model: Model): Promise<string[]> {
   const stock = await Stock.take(world, model);
   const full = model.present.filter(({ documents }) => documents.size > 0);

@@ -9,7 +9,7 @@ export interface ScheduledStep {
 /** How many backups of the schedule its policy keeps. */
 export const scheduleKeeps = 2;
 
-/** A schedule that nobody waits for, run by hand: its policy decides how long its backups stay. */
+/** A manual run of a schedule: its policy decides how long its backups are kept. */
 export async function runSchedule(world: World, model: Model, { type }: ScheduledStep): Promise<string[]> {
   const { id: projectId, live } = world.projects[0]!;
   model.scheduleIds[type] ??= (

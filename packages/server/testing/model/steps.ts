@@ -55,7 +55,7 @@ export type Step =
   | AwayStep<Step>
   | KeyStep;
 
-/** Carries a step out; what it answers is what was not as promised. */
+/** Runs a step; returns what was not as promised. */
 export async function carryOut(world: World, model: Model, step: Step): Promise<string[]> {
   const before = model.damage.isAny ? await Stock.take(world, model) : undefined;
   const faults = await perform(world, model, step);
@@ -146,7 +146,7 @@ const backingUpOf = (known: readonly Part[]) =>
     isCancelled: rarely,
   });
 
-/** Without a sandbox nothing can be made to misbehave, and less can be asked for. */
+/** Without a sandbox nothing can misbehave, so fewer steps are possible. */
 function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
   const known = canMisbehave ? parts : plainParts;
   const path = pathOf(canMisbehave);
@@ -268,7 +268,7 @@ const harming = fc.record({
   harm: fc.constantFrom('flip' as const, 'truncate' as const, 'remove' as const),
 });
 
-/** The same, now and then while a destination cannot be reached. */
+/** The same, sometimes while a destination is unreachable. */
 function anyStepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
   const step = stepOf(canMisbehave);
   const isSwift = ({ do: kind }: Step) =>

@@ -2,7 +2,7 @@ import type { Damage, Soundness } from './damage.ts';
 import type { BackupFact, Model } from './model.ts';
 import type { Answer, World } from './world.ts';
 
-/** What lies where at one moment, and what the service says of it. */
+/** What is stored where at one moment, and what the service says about it. */
 export class Stock {
   readonly #world: World;
   readonly #damage: Damage;
@@ -30,21 +30,21 @@ export class Stock {
     return new Stock(world, model.damage, contents, new Map(listed.map((record) => [record.id, record])));
   }
 
-  /** The backup and what it builds on. */
+  /** The backup and its parents. */
   chainOf(id: string): string[] {
     const chain: string[] = [];
     for (let at: string | null = id; at; at = this.records.get(at)?.parentId ?? null) chain.push(at);
     return chain;
   }
 
-  /** Where the service says that it lies. */
+  /** The places that the service names for it. */
   placesOf({ id }: Pick<BackupFact, 'id'>): number[] {
     const copies: Answer[] = this.records.get(id)?.copies ?? [];
     const ids = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
     return [...this.#world.destinations.keys()].filter((index) => ids.includes(this.#world.destinations[index]!.id));
   }
 
-  /** Whether each object lies whole in at least one of the places. */
+  /** Whether each object is whole in at least one of the places. */
   readable(backup: Pick<BackupFact, 'id'>, places = this.placesOf(backup)): Soundness {
     const keys = this.chainOf(backup.id).flatMap((id) => this.#damage.objectsOf(id));
     return worst(keys.map((key) => best(places.map((place) => this.#damage.soundness(this.contents, place, key)))));
@@ -55,7 +55,7 @@ export class Stock {
     return best([...this.contents.keys()].map((place) => this.readable(backup, [place])));
   }
 
-  /** Whether every copy that the service speaks of is whole. */
+  /** Whether every copy that the service names is whole. */
   allWhole(backup: Pick<BackupFact, 'id'>): Soundness {
     return worst(this.placesOf(backup).map((place) => this.readable(backup, [place])));
   }

@@ -8,7 +8,7 @@ import { Stock } from './stock.ts';
 import type { Answer, World } from './world.ts';
 
 interface StorageTrouble {
-  /** Some calls to the bucket fail, some are done and their answers lost. */
+  /** Some calls to the bucket fail, others succeed and lose their answers. */
   readonly hasTrouble: boolean;
 }
 
@@ -64,7 +64,7 @@ export async function migrate(world: World, model: Model, step: MigrateStep): Pr
   });
 }
 
-/** Only what is damaged, or tied to that, may stay where it was, and it is told. */
+/** Only damaged backups, or ones that depend on them, may stay in place, and they are reported. */
 async function stayFaults(
   world: World,
   model: Model,
@@ -114,7 +114,7 @@ async function meddle(world: World, model: Model, step: MigrateStep): Promise<st
 }
 
 /**
- * They only tidy up: whatever they do, every backup is there afterwards as it was. A rescan that can open nothing of what it found
+ * These tasks only tidy up: afterwards every backup exists as before. A rescan that can open nothing of what it found
  * fails, and names what it could not read.
  */
 async function runTask(
@@ -150,7 +150,7 @@ export interface ForgetStep {
   readonly sweepFirst: boolean;
 }
 
-/** The catalogue is set back to a day on which it did not know of some backups. They are found again. */
+/** The catalogue is set back to a day when it did not know some backups. They are found again. */
 export async function forget(world: World, model: Model, { picks, sweepFirst }: ForgetStep): Promise<string[]> {
   const { present } = model;
   if (present.length === 0) return [];
@@ -171,7 +171,7 @@ export async function forget(world: World, model: Model, { picks, sweepFirst }: 
     await runAll('purge', 0);
   }
   await runAll('rescan', 0);
-  // Nobody knows what that was any more.
+  // Nobody knows any more what that was.
   const listed = await listedIds(world);
   for (const one of maybeLost) if (!listed.has(one.id)) one.isGone = true;
   return [...faults, ...(await expiryFaults(world, model))];
@@ -193,7 +193,7 @@ export async function later(world: World, model: Model, { days }: LaterStep): Pr
   });
 }
 
-/** What went by itself was allowed to, and what came by itself shows what another one showed. */
+/** Backups that were removed automatically were allowed to be, and new ones show what another one showed. */
 export async function expiryFaults(world: World, model: Model): Promise<string[]> {
   const listed = await listedIds(world);
   const faults: string[] = [];
@@ -266,7 +266,7 @@ export interface RemoveDestinationStep {
   readonly destination: number;
 }
 
-/** A destination that holds no backup may go; the same place is added again, as a new record. */
+/** A destination without backups may be removed; the same place is added again, as a new record. */
 export async function removeDestination(
   world: World,
   _model: Model,
@@ -281,7 +281,7 @@ export async function removeDestination(
 
 const goneTimeoutMs = 15_000;
 
-/** What lies in storage belongs to somebody: objects of others untouched, ours of backups that are there. */
+/** Every stored object has an owner: foreign objects are untouched, and ours belong to existing backups. */
 export async function objectFaults(world: World, model: Model): Promise<string[]> {
   const changed = await world.foreignObjectsThatChanged();
   const faults = changed.map((key) => `${key} is not ours and was changed`);

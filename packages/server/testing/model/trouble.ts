@@ -7,20 +7,20 @@ import type { Answer, World } from './world.ts';
 /** What happens when a restore is about to write its first documents. */
 export const troubles = [
   'none',
-  /** People work on. */
+  /** People keep working. */
   'edits',
   'cancel',
-  /** The database refuses writes for longer than anyone is patient. */
+  /** The database refuses writes for longer than any retry lasts. */
   'refused',
-  /** A write is done and its answer lost, once or until patience ends. */
+  /** A write succeeds and its answer is lost, once or until the retries end. */
   'lost answer',
   'lost answers',
-  /** Somebody tries to take away what it reads. */
+  /** Somebody tries to delete what it reads. */
   'meddling',
 ] as const;
 export type Trouble = (typeof troubles)[number];
 
-/** Without a sandbox nothing can be made to misbehave. */
+/** Without a sandbox nothing can misbehave. */
 export function troubleOf(canMisbehave: boolean): fc.Arbitrary<Trouble> {
   if (!canMisbehave) return fc.constant('none');
   return fc.oneof(
@@ -40,12 +40,12 @@ const forGood = 1000;
 
 export interface Run {
   ended: Answer;
-  /** The database as the restore met it: with what people did before it wrote. */
+  /** The database as the restore found it, with the changes of people before it wrote. */
   standing: State;
   faults: string[];
 }
 
-/** Lies in wait for the restore that begins next. */
+/** Waits for the next restore and interferes with it. */
 export class Ambush {
   readonly #world: World;
   readonly #model: Model;
@@ -112,7 +112,7 @@ export class Ambush {
     return live.read();
   }
 
-  /** What a restore reads, and what it has saved, cannot be deleted or moved meanwhile. */
+  /** What a restore reads and what it has saved cannot be deleted or moved meanwhile. */
   async #meddle(restore: RestoreFact, path: string): Promise<string[]> {
     const { safetyBackupId } = await this.#world.get(path);
     const faults: string[] = [];
@@ -124,7 +124,7 @@ export class Ambush {
     return faults;
   }
 
-  /** Whatever else can be deleted, what the moment is made of cannot. */
+  /** Whatever else can be deleted, the moment's own data cannot. */
   async #meddleWithLog({ projectId, at }: MomentRead, restoreId: string): Promise<string[]> {
     const gone = await this.#world.call('POST', `/projects/${projectId}/pitr/disable`, { deleteLog: true });
     for (const { id } of await this.#world.get('/backups?limit=200'))

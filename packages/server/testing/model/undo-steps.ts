@@ -29,7 +29,7 @@ export interface UndoStep extends Troubled {
   readonly do: 'undo';
   readonly pick: number;
   readonly force: boolean;
-  /** It is tried first, without writing anything. */
+  /** A dry run comes first. */
   readonly isTried?: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
   const undone = candidates[step.pick % candidates.length];
   if (!undone) return [];
   const before = await world.projects[undone.target]!.live.read();
-  // What the restore overwrote was saved there; where that could not be done, it wrote nothing.
+  // The overwritten documents were saved there; where that was impossible, the restore wrote nothing.
   const isLost = undone.safetyBackupId !== null && model.backup(undone.safetyBackupId)?.isGone !== false;
   const tried = step.isTried ? await tryUndo(world, undone, step.force) : undefined;
   const answer = await world.call('POST', `/backups/restore/${undone.id}/undo`, { force: step.force });
@@ -47,7 +47,7 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
     const isFair = answer.body?.error?.code === 'INVALID_STATE' && isRefusable;
     return isFair ? [] : [`an undo was refused: ${answer.text}`];
   }
-  // One that broke off is asked what it wrote last, with what it wrote from.
+  // An interrupted one needs what it wrote last, and what it wrote from.
   const isBrokenOff = undone.status === 'failed' || undone.status === 'cancelled';
   const asked = isBrokenOff ? undone.backupIds : [];
   const isSilent =
@@ -70,13 +70,13 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
   return faults;
 }
 
-/** The record of a dry run that has ended; undefined where even that was refused. */
+/** The record of a finished dry run; undefined where even that was refused. */
 async function tryUndo(world: World, undone: RestoreFact, force: boolean): Promise<Answer | undefined> {
   const answer = await world.call('POST', `/backups/restore/${undone.id}/undo`, { force, dryRun: true });
   return answer.status === 202 ? world.untilEnded(`/backups/restore/${answer.body.data.id}`) : undefined;
 }
 
-/** The moment that it brought back can be reached no more. */
+/** The moment that it restored can no longer be reached. */
 async function isPastLost(world: World, { moment }: RestoreFact): Promise<boolean> {
   if (!moment) return false;
   const { status } = await world.call('GET', `/projects/${moment.projectId}/pitr/view/collections?at=${moment.at}`);
@@ -84,7 +84,7 @@ async function isPastLost(world: World, { moment }: RestoreFact): Promise<boolea
 }
 
 function undoOf(id: string, undone: RestoreFact, isForced: boolean, isSilent: boolean): RestoreFact {
-  // Nobody can tell what it wrote and did not hear of.
+  // Nobody knows what was written when the answer was lost.
   const mayBeMissed = isSilent && undone.hasLostAnswers;
   return {
     id,

@@ -23,9 +23,9 @@ export interface ModelService {
   readonly app: TestApp;
   readonly owner: TestPerson;
   readonly s3: S3Sandbox;
-  /** Where the databases lie. */
+  /** The address of the databases. */
   readonly address: string;
-  /** What can be made to misbehave; absent where the Firestore is not ours. */
+  /** What can misbehave; absent where the Firestore is not ours. */
   readonly sandbox: FirestoreSandbox | undefined;
   close(): Promise<void>;
 }
@@ -36,10 +36,10 @@ export async function startModelService(
   environment: { [name: string]: string } = {},
 ): Promise<ModelService> {
   const s3 = await startS3Sandbox({ buckets: [bucket] });
-  // What is removed there is hidden only, so that there is something to purge.
+  // Removed objects are only hidden there, so that there is something to purge.
   await s3.objects.saveBucket({ ...s3.objects.bucket(bucket).settings, versioning: 'Enabled' });
   const app = await startTestApp(
-    // A few documents are a large restore already, so that there are some of both kinds.
+    // A few documents count as a large restore, so that both kinds occur.
     {
       ...hasty,
       OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8',
@@ -65,13 +65,13 @@ export async function startModelService(
 
 export interface Destination {
   readonly id: string;
-  /** How it is made. */
+  /** The body of its creation. */
   readonly body: object;
-  /** Every key and what lies there. */
+  /** Every key with its content. */
   objects(): Promise<Map<string, string>>;
-  /** Behind the service's back; null takes the object away. */
+  /** Changes storage directly; null removes the object. */
   put(key: string, content: string | null): Promise<void>;
-  /** Nobody reaches it until it is back as it was. Answers what was put in its place meanwhile. */
+  /** Makes it unreachable until it is restored. Returns what was put there meanwhile. */
   leave(): Promise<void>;
   comeBack(): Promise<string[]>;
 }
@@ -83,7 +83,7 @@ export interface Project {
 
 let runs = 0;
 
-/** What one run works on: an organization of its own, with databases, destinations, and objects of others in them. */
+/** What one run uses: its own organization, with databases, destinations, and foreign objects in them. */
 export class World {
   readonly service: ModelService;
   readonly organizationId: string;
@@ -145,7 +145,7 @@ export class World {
     this.destinations.push({ id: made.id, body, ...placeOfBucket(store, this.service.s3) });
   }
 
-  /** The place of a record that was removed, as a new record, and the default if there is none any more. */
+  /** Adds the place of a removed record again, as a new record, and makes it the default if there is none. */
   async addAgain(index: number): Promise<void> {
     const former = this.destinations[index]!;
     const { id } = await this.must('POST', '/storage-destinations', former.body);
@@ -171,7 +171,7 @@ export class World {
     return this.must('GET', path);
   }
 
-  /** Asks until the job has ended. One that never does is a broken promise. */
+  /** Polls until the job has ended. A job that never does is a broken promise. */
   async untilEnded(path: string): Promise<Answer> {
     for (const deadline = performance.now() + endTimeoutMs; ; await sleep(pollMs)) {
       const job = await this.get(path);
@@ -180,7 +180,7 @@ export class World {
     }
   }
 
-  /** Does something as if days had passed. */
+  /** Runs the work as if days had passed. */
   async inDays<Result>(days: number, work: () => Promise<Result>): Promise<Result> {
     const { app, owner } = this.service;
     app.clock.advance(days * 86_400_000);
@@ -193,7 +193,7 @@ export class World {
     }
   }
 
-  /** What was put there by others is there, as it was. */
+  /** Foreign objects are there, unchanged. */
   async foreignObjectsThatChanged(): Promise<string[]> {
     const changed: string[] = [];
     for (const { id, objects } of this.destinations) {
@@ -219,7 +219,7 @@ function placeOfFolder(folder: string): Place {
     leave: () => rename(folder, away),
     async comeBack() {
       const made = await filesOf(folder).catch(() => undefined);
-      // The service may be putting keys there at this moment.
+      // The service may be storing keys there at this moment.
       await rm(folder, { recursive: true, force: true, maxRetries: 10 });
       await rename(away, folder);
       return made ? [`the folder was made anew while it was away: ${[...made.keys()].join(', ')}`] : [];
@@ -260,7 +260,7 @@ async function filesOf(folder: string): Promise<Map<string, string>> {
 async function objectsOf(store: BlobStore): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for await (const { key } of store.list('')) {
-    // Others may just be removing it.
+    // Others may be removing it at this moment.
     const content = await store.get(key).catch(() => undefined);
     if (content) found.set(key, Buffer.from(content).toString('latin1'));
   }

@@ -1,4 +1,4 @@
-/** A completed backup of a project as its record has it, and what retention has to think of it by the promises alone. */
+/** A completed backup of a project as in its record, and what retention should know about it by the promises alone. */
 export interface Fact {
   readonly id: string;
   readonly scheduleId: string | null;
@@ -25,7 +25,7 @@ const periods: Readonly<Record<string, (date: Date) => string>> = {
   yearly: (date) => date.toISOString().slice(0, 4),
 };
 
-/** The ids of what has to stay at this moment. Written without a line of what the service decides with. */
+/** The ids of the backups that must be kept at this moment. Written without any code of the service's own decision. */
 export function wantedIds(facts: readonly Fact[], rules: Rules, nowMs: number): Set<string> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]));
   const proven = new Set(facts.filter(isProvenStandIn).map(({ standsFor }) => standsFor as string));

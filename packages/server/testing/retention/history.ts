@@ -28,7 +28,7 @@ const rules: fc.Arbitrary<Rules> = fc.oneof(
   }),
 );
 const pick = fc.nat({ max: 50 });
-/** `users/1` stays for ever: a database that lost everything would freeze retention. */
+/** `users/1` is always there: a database that lost everything would freeze retention. */
 const edit = fc
   .record({ path: fc.constantFrom(...paths), isDelete: fc.boolean() })
   .map(({ path, isDelete }) => ({ path, isDelete: isDelete && path !== 'users/1' }));

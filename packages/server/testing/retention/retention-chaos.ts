@@ -4,7 +4,7 @@ import { startBackupCluster } from '../backup-cluster.ts';
 import { RoleKiller } from '../role-killer.ts';
 import { type RetentionResult, runRetention } from './run-retention.ts';
 
-/** The same histories with the service in processes of its own, of which again and again one is killed. */
+/** The same histories with the service in separate processes, one of which is killed repeatedly. */
 export async function runRetentionChaos(options: {
   histories: number;
   seed: number;

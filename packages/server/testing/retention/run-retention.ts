@@ -9,7 +9,7 @@ type Documents = ReadonlyMap<string, Value>;
 
 interface Life {
   readonly world: RetentionWorld;
-  /** What each backup must show for as long as it is there. */
+  /** What each backup must show for as long as it exists. */
   readonly shown: Map<string, Documents>;
   readonly deleted: Set<string>;
   known: Fact[];
@@ -24,7 +24,10 @@ export interface RetentionResult {
   faults: string[];
 }
 
-/** Random histories of backups, time, holds, locks, deletions and rules; after every step what stays is what has to. */
+/**
+ * Random histories of backups, time, holds, locks, deletions and rules; after every step exactly the right backups are
+ * kept.
+ */
 export async function runRetention(
   service: RetentionService,
   options: {
@@ -114,14 +117,14 @@ async function carryOut(life: Life, step: RetentionStep): Promise<void> {
   }
 }
 
-/** What was known of a backup, as it is after some days. */
+/** The facts of a backup, some days later. */
 function longerAgo(fact: Fact, days: number): Fact {
   const ago = (timeMs: number) => timeMs - days * dayMs;
   const lockedUntilMs = fact.lockedUntilMs === null ? null : ago(fact.lockedUntilMs);
   return { ...fact, countsFromMs: ago(fact.countsFromMs), lockedUntilMs };
 }
 
-/** Nobody edits while a backup runs, so it shows what stands there now; a merge shows what one before it shows. */
+/** Nobody edits while a backup runs, so it shows the present contents; a merge shows those of an earlier one. */
 async function remember(life: Life, backupId: string, isMerged: boolean): Promise<void> {
   const { world, shown } = life;
   const ended = await world.untilEnded(`/backups/${backupId}`);
@@ -135,7 +138,7 @@ async function remember(life: Life, backupId: string, isMerged: boolean): Promis
   shown.set(backupId, documents);
 }
 
-/** What went had to go, and what is there has to stay. */
+/** Removed backups had to be removed, and present ones have to be kept. */
 async function judge(life: Life): Promise<string[]> {
   const { world, shown, deleted, rules } = life;
   const before = life.known;
@@ -158,7 +161,7 @@ async function judge(life: Life): Promise<string[]> {
   ];
 }
 
-/** Every kept backup shows its snapshot, one of them comes back, and no object is left without an owner. */
+/** Every kept backup shows its snapshot, one of them is restored, and no object is left without an owner. */
 async function endFaults(life: Life, name: string): Promise<string[]> {
   const { world, known, shown } = life;
   const faults: string[] = [];

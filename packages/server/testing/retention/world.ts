@@ -9,14 +9,14 @@ import type { Fact, Rules } from './facts.ts';
 
 const settleTimeoutMs = 240_000;
 
-/** The service that a history is lived with: in this process, or in processes that are killed meanwhile. */
+/** The service of a history: in this process, or in processes that are killed meanwhile. */
 export interface RetentionService {
   readonly firestore: FirestoreSandbox;
   readonly database: pg.Pool;
-  /** Where the organization's local destinations lie. */
+  /** The folder of the organization's local destinations. */
   readonly storageFolder: string;
   call(method: string, path: string, body?: object): Promise<TestResponse>;
-  /** Runs what would run within seconds. */
+  /** Runs at once what would run within seconds. */
   hasten?(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export class RetentionWorld {
     }
   }
 
-  /** Days pass: everything that has happened in the project lies so much longer ago. */
+  /** Lets days pass: moves everything in the project that much into the past. */
   async passDays(days: number): Promise<void> {
     const { database } = this.service;
     const back = (column: string) => `${column} = ${column} - make_interval(hours => 24 * $2)`;
@@ -82,7 +82,7 @@ export class RetentionWorld {
     await database.query(`update retention_checks set ${back('due_at')} where project_id = $1`, [this.projectId, days]);
   }
 
-  /** Until every job of the project has ended, and retention has looked and removed. */
+  /** Waits until every job of the project has ended, and retention has checked and removed. */
   async settle(): Promise<void> {
     const { database } = this.service;
     for (const deadline = performance.now() + settleTimeoutMs; ; await pause(100)) {
@@ -98,7 +98,7 @@ export class RetentionWorld {
     }
   }
 
-  /** Retention looks at once, as it does within three minutes. */
+  /** Runs retention at once, which otherwise happens within three minutes. */
   async lookNow(): Promise<void> {
     await this.service.database.query('update retention_checks set due_at = now() where project_id = $1', [
       this.projectId,
@@ -122,7 +122,7 @@ export class RetentionWorld {
     }));
   }
 
-  /** Folders of backups that no record owns. */
+  /** Folders of backups without a record. */
   async orphans(): Promise<string[]> {
     const entries = await readdir(this.service.storageFolder, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
