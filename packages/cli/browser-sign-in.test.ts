@@ -31,12 +31,12 @@ afterEach(() => vi.unstubAllEnvs());
 
 interface Login {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Where it asks the person to go. */
+  /** The address that the person is asked to open. */
   readonly address: string;
   readonly said: () => string;
 }
 
-/** `holdfast login` as a person leaves it waiting. */
+/** Starts `holdfast login` and leaves it waiting for a person. */
 async function waitingLogin({ app } = house): Promise<Login> {
   const words = ['login', '--url', app.address, '--no-browser'];
   const child = spawn(process.execPath, [main, ...words], { env: process.env });
@@ -51,7 +51,7 @@ async function waitingLogin({ app } = house): Promise<Login> {
 
 const addressIn = (text: string) => /^http\S+$/m.exec(text)?.[0] ?? '';
 
-/** The way of the browser, up to this machine's own port or into it. */
+/** Follows the browser's redirects, up to this machine's own port or into it. */
 function browseFrom(address: string, into = true, { app, browse } = house): Promise<BrowserAnswer> {
   const asTheProxyHasIt = address.replace(app.address, publicUrl);
   return browse().open(asTheProxyHasIt, into ? undefined : (url) => url.includes('/signed-in?'));
@@ -62,7 +62,7 @@ async function ended({ child, said }: Login): Promise<[number, string]> {
   return [child.exitCode ?? -1, said()];
 }
 
-test('a person signs in with the browser of this machine, and reads there that it is done', {
+test('a person signs in with the browser of this machine, which then says that it is done', {
   timeout: 60_000,
 }, async () => {
   const login = await waitingLogin();
@@ -107,7 +107,7 @@ test('over ssh a person pastes the address that the browser could not load', asy
   expect(await ended(login)).toEqual([0, expect.stringContaining(ada.email)]);
 });
 
-test('nobody else on the machine can answer, and what they read on the way opens nothing', {
+test('nobody else on the machine can answer, and what they read on the way is useless to them', {
   timeout: 60_000,
 }, async () => {
   const login = await waitingLogin();
@@ -125,7 +125,7 @@ test('nobody else on the machine can answer, and what they read on the way opens
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test('a refused consent, a forgotten secret and a service without a provider are told', {
+test('a refused consent, a forgotten secret and a service without a provider are reported', {
   timeout: 60_000,
 }, async () => {
   house.provider.account = undefined;
@@ -141,7 +141,7 @@ test('a refused consent, a forgotten secret and a service without a provider are
   await local.close();
 });
 
-test('whom the service does not let in is told so where the command waits', async () => {
+test('a person whom the service refuses gets the reason where the command waits', async () => {
   const closed = await startProviderApp({ SIGN_UP_POLICY: 'invited' });
   closed.provider.account = ada;
   const founder = await waitingLogin(closed);

@@ -6,7 +6,7 @@ import { app, documents, folder, holdfast, shop, useService } from './testing.ts
 
 useService();
 
-test('what was exported is imported again, by the service and without it, and exported in the same words', {
+test('an export is imported again, by the service and without it, and exported with the same text', {
   timeout: 120_000,
 }, async () => {
   const made = (await holdfast('backup', 'create', shop.projectId, '--wait', '--json')).json;

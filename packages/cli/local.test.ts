@@ -11,7 +11,7 @@ import { type Outcome, holdfast as runHoldfast } from './testing.ts';
 let folder: string;
 let sandbox: Awaited<ReturnType<typeof startFirestoreSandbox>>;
 
-/** `holdfast local …` with nothing but a store and a database. */
+/** Runs `holdfast local …` with nothing but a store and a database. */
 async function holdfast(...words: string[]): Promise<Outcome> {
   const store = words[0] === 'keygen' || words.includes('--store') ? [] : ['--store', join(folder, 'store')];
   vi.stubEnv('HOLDFAST_KEY', '');
@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a customer without a service backs up, looks, verifies, compares, restores and exports', {
+test('a customer without a service backs up, browses, verifies, compares, restores and exports', {
   timeout: 120_000,
 }, async () => {
   expect((await holdfast('keygen', join(folder, 'key'))).code).toBe(0);
@@ -81,7 +81,7 @@ test('a customer without a service backs up, looks, verifies, compares, restores
   expect(JSON.parse((await holdfast('browse', 'latest', path, ...key())).out)).toEqual(first);
 });
 
-test('latest is the newest whole backup of the database that is meant, and asks which where there are several', {
+test('latest is the newest whole backup of the given database, and asks which one if there are several', {
   timeout: 120_000,
 }, async () => {
   const alone = (await json('browse', 'latest')).documents;
@@ -132,7 +132,7 @@ test('a document is restored with everything below it, and nothing beside it', a
   expect(await json('restore', 'latest:shop', ...target, ...without)).toMatchObject({ written: below - left });
 });
 
-test('what is left out is not restored by another name', async () => {
+test('an excluded collection is not restored by another name', async () => {
   await writeFile(join(folder, 'two.json'), '{"users":{"ada":{"n":1}},"notes":{"1":{"n":1}}}');
   const store = ['--store', join(folder, 'left-out')];
   const source = ['--from', folder, '--format', 'json', '--project', 'shop'];
@@ -147,7 +147,7 @@ test('what is left out is not restored by another name', async () => {
   expect(both).toMatchObject({ code: 2, error: expect.stringContaining('--no-subcollections') });
 });
 
-test('an imported file is never the latest, bears no increment, takes nothing', async () => {
+test('an imported file is never the latest, is no base for increments, and removes nothing', async () => {
   const store = ['--store', join(folder, 'with-import')];
   const own = await json('backup', '--project', 'shop', ...store);
   await writeFile(join(folder, 'old.json'), '{"users":{"ada":{"name":"Ada"}}}');
@@ -167,7 +167,7 @@ test('an imported file is never the latest, bears no increment, takes nothing', 
     expect(await json('restore', id, ...equal)).toMatchObject({ deleted: 0 });
 });
 
-test('what a backup does not cover has not changed since', async () => {
+test('documents that a backup does not cover are not shown as changed', async () => {
   const part = await json('backup', '--project', 'shop', '--collections', 'edge');
   const flat = await json('backup', '--project', 'shop', '--no-subcollections');
   const compare = async (...words: string[]) => {
@@ -181,7 +181,7 @@ test('what a backup does not cover has not changed since', async () => {
   expect(await compare(flat.backupId, part.backupId)).toEqual(same);
 });
 
-test('what a key does not open is neither passed over in silence nor left without its base', {
+test('a backup that the key does not open is neither skipped silently nor left without its base', {
   timeout: 120_000,
 }, async () => {
   const place = ['--store', join(folder, 'two-keys')];
@@ -198,7 +198,7 @@ test('what a key does not open is neither passed over in silence nor left withou
   expect((await run('delete', base, ...first, '--yes', '--force')).code).toBe(0);
 });
 
-test('wrong keys, damage, missing backups and wrong usage have exit codes of their own', {
+test('wrong keys, damage, missing backups and wrong usage each have their own exit code', {
   timeout: 120_000,
 }, async () => {
   await writeFile(join(folder, 'other'), 'ab'.repeat(32));
@@ -233,7 +233,7 @@ test('wrong keys, damage, missing backups and wrong usage have exit codes of the
   expect([await readdir(out), await readFile(join(out, 'export.ndjson'), 'utf8')]).toEqual([['export.ndjson'], 'good']);
 });
 
-test('an id that is taken is a conflict, told before anything is read', async () => {
+test('an id that is taken is a conflict, reported before anything is read', async () => {
   const store = ['--store', join(folder, 'named'), '--project', 'shop', '--id', 'monday', ...key()];
   expect((await holdfast('backup', ...store)).code).toBe(0);
   const again = await holdfast('backup', ...store);
@@ -243,7 +243,7 @@ test('an id that is taken is a conflict, told before anything is read', async ()
   ]);
 });
 
-test('a folder that does not exist is told by every command that reads, and stays missing', async () => {
+test('every reading command reports a missing folder, and does not create it', async () => {
   const store = join(folder, 'stroe', 'deep');
   const into = ['--project', 'shop', '--yes'];
   const source = ['--from', join(folder, 'stroe'), '--format', 'json', '--project', 'shop'];
@@ -271,7 +271,7 @@ test('a folder that does not exist is told by every command that reads, and stay
   expect((await holdfast('list', '--store', store, ...key())).out).toContain('bkp_');
 });
 
-test('accounts that a backup does not hold are missed before anything is written', async () => {
+test('missing accounts of a backup are reported before anything is written', async () => {
   const store = ['--store', join(folder, 'no-accounts'), ...key()];
   expect((await holdfast('backup', '--project', 'shop', ...store)).code).toBe(0);
   const restored = await holdfast('restore', 'latest', '--project', 'no-accounts', '--auth-users', ...store);
@@ -280,7 +280,7 @@ test('accounts that a backup does not hold are missed before anything is written
   expect(target.documentCount).toBe(0);
 });
 
-test('a restore that is stopped says how far it came, and goes on from there', async () => {
+test('a restore that is stopped says how far it got, and can be continued', async () => {
   const store = ['--store', join(folder, 'stopped'), '--project', 'stopped', ...key()];
   const full = JSON.parse((await holdfast('backup', ...store.with(3, 'shop'), '--json')).out);
   const bar = vi.spyOn(ProgressBar.prototype, 'update').mockImplementation(() => void process.emit('SIGINT'));
@@ -300,7 +300,7 @@ test('a restore that is stopped says how far it came, and goes on from there', a
   expect(target.documentCount).toBe(full.documents);
 });
 
-test('a database without credentials is told what would open it', async () => {
+test('a database without credentials causes an error that names the options for them', async () => {
   vi.stubEnv('FIRESTORE_EMULATOR_HOST', '');
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
   const words = ['local', 'restore', 'latest', '--project', 'shop', '--store', join(folder, 'stopped'), ...key()];
@@ -311,7 +311,7 @@ test('a database without credentials is told what would open it', async () => {
   ]);
 });
 
-test('a recovery kit opens backups whatever the destinations in it are called', async () => {
+test('a recovery kit opens backups whatever its destinations are called', async () => {
   const store = ['--store', join(folder, 'by-kit')];
   expect((await holdfast('backup', '--project', 'shop', ...store, ...key())).code).toBe(0);
   const kit = [
@@ -326,7 +326,7 @@ test('a recovery kit opens backups whatever the destinations in it are called', 
   expect([verified.code, verified.error]).toEqual([0, '']);
 });
 
-test('a change of key that broke off in the middle of a chain is ended by the same command', {
+test('a change of key that was interrupted in the middle of a chain is completed by the same command', {
   timeout: 120_000,
 }, async () => {
   const place = join(folder, 'broken-off');
@@ -337,7 +337,7 @@ test('a change of key that broke off in the middle of a chain is ended by the sa
   const increment = ['backup', '--project', 'shop', '--id', 'increment', '--incremental'];
   expect((await run(...increment, '--key-file', former)).code).toBe(0);
   const rewrap = (id: string) => run('rewrap', id, '--key-file', former, '--new-key-file', next);
-  // As it lies there when the command ended between the two.
+  // The state after an interruption between the two backups.
   expect((await rewrap('base')).code).toBe(0);
   expect((await run('verify', 'increment', '--key-file', former)).code).toBe(4);
   const again = await rewrap('increment');
@@ -345,7 +345,7 @@ test('a change of key that broke off in the middle of a chain is ended by the sa
   expect((await run('verify', 'increment', '--key-file', next)).code).toBe(0);
 });
 
-test('a new passphrase is asked for twice: a typing mistake would lock the backups', {
+test('a new passphrase is asked for twice, because a typing mistake would lock the backups', {
   tags: 'long',
   timeout: 120_000,
 }, async () => {
@@ -360,7 +360,7 @@ test('a new passphrase is asked for twice: a typing mistake would lock the backu
   expect((await typing(['another'], 'verify', 'latest', ...store)).code).toBe(0);
 });
 
-/** Somebody at a terminal who types a line whenever there is a question. */
+/** Plays a person at a terminal who types the next line at each question. */
 async function typing(lines: readonly string[], ...words: string[]): Promise<Outcome> {
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   const waiting = [...lines];
@@ -377,7 +377,7 @@ async function typing(lines: readonly string[], ...words: string[]): Promise<Out
   }
 }
 
-test('a long restore off a terminal says now and then how far it came', async () => {
+test('a long restore without a terminal reports its progress now and then', async () => {
   const store = ['--store', join(folder, 'told'), ...key()];
   expect((await holdfast('backup', '--project', 'shop', ...store)).code).toBe(0);
   const { now } = performance;

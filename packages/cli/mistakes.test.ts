@@ -9,7 +9,7 @@ import { apiKey, app, backUp, firestore, folder, holdfast, type Outcome, shop, u
 
 useService();
 
-/** A command line at a terminal where somebody types this; undefined: Ctrl-D. */
+/** Runs a command line at a terminal where this is typed; undefined: Ctrl-D. */
 async function atTerminal(answer: string | undefined, ...words: string[]): Promise<Outcome> {
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   terminal.end(answer === undefined ? '' : `${answer}\n`);
@@ -26,7 +26,7 @@ function* leavesOf(command: Command, way: string): Generator<[string, Command]> 
   for (const nested of command.commands) yield* leavesOf(nested, `${way} ${nested.name()}`);
 }
 
-test('every command that deletes can be told --yes, and so asks otherwise', async () => {
+test('every command that deletes takes --yes, and asks without it', async () => {
   const programs = [await createProgram(['', '']), await createProgram(['', '', 'local'])];
   const deleting = programs
     .flatMap((program) => [...leavesOf(program, 'holdfast')])
@@ -85,7 +85,7 @@ test('without a terminal and without --yes nothing is deleted, and the exit code
   expect((await holdfast('backup', 'show', backupId)).code).toBe(0);
 });
 
-test('at a terminal it takes a typed y; anything else, and the end of the input, leaves everything as it is', async () => {
+test('at a terminal it takes a typed y, and anything else, or the end of the input, changes nothing', async () => {
   const backupId = await backUp('--collections', 'edge');
   for (const answer of ['n', '', 'yeah', undefined]) {
     const kept = await atTerminal(answer, 'backup', 'delete', backupId);
@@ -101,7 +101,7 @@ test('at a terminal it takes a typed y; anything else, and the end of the input,
   expect((await holdfast('backup', 'show', backupId)).code).toBe(5);
 });
 
-describe('names that do not exist are told, with exit code 5', () => {
+describe('unknown names are reported, with exit code 5', () => {
   const [user, orders] = ['people/ada', 'people/*/orders'];
   let whole: string;
   beforeAll(async () => {
@@ -175,7 +175,7 @@ describe('names that do not exist are told, with exit code 5', () => {
     expect((await local('backup', '--project', 'shop', '-c', orders, '--json')).json).toMatchObject({ documents: 2 });
   });
 
-  test('a question before --delete-extra tells how many documents are meant', async () => {
+  test('a question before --delete-extra says how many documents are meant', async () => {
     await firestore.doc('people/new').set({ n: 1 });
     const words = [whole, '--collections', 'people', '--delete-extra'];
     const kept = await atTerminal('n', 'restore', ...words);
@@ -189,7 +189,7 @@ describe('names that do not exist are told, with exit code 5', () => {
     await firestore.doc('people/new').delete();
   });
 
-  test('collections as our own lists print them are taken everywhere', { tags: 'long' }, async () => {
+  test('collections in the form of our own lists are accepted everywhere', { tags: 'long' }, async () => {
     const tree = (await holdfast('backup', 'browse', whole)).out;
     expect(tree).toContain(orders);
     const part = await backUp('--collections', orders);
@@ -220,7 +220,7 @@ describe('names that do not exist are told, with exit code 5', () => {
   });
 });
 
-test('the owner is reminded of the recovery kit until it was taken, and nobody else', async () => {
+test('only the owner is reminded of the recovery kit, until it was taken', async () => {
   const reminder = 'No recovery kit holds the key in use';
   expect((await holdfast('status')).error).toContain(reminder);
   vi.stubEnv('HOLDFAST_TOKEN', '');
@@ -234,7 +234,7 @@ test('the owner is reminded of the recovery kit until it was taken, and nobody e
   expect((await holdfast('status')).error).not.toContain(reminder);
 });
 
-test('afterwards it says how many went', { tags: 'long' }, async () => {
+test('afterwards it says how many were deleted', { tags: 'long' }, async () => {
   await firestore.doc('extras/kept').set({ here: true });
   const backupId = await backUp('--collections', 'extras');
   for (const id of ['one', 'two']) await firestore.doc(`extras/${id}`).set({ id });
@@ -254,8 +254,8 @@ test('afterwards it says how many went', { tags: 'long' }, async () => {
   expect(removed.out, removed.error).toBe(`The project is disconnected; ${backups.length} backups are deleted.\n`);
 });
 
-// The last of the file: the owner is an admin after it.
-test('an organization is not handed over without a yes: whoever gives it cannot take it back', async () => {
+// The last test of the file: the owner is an admin after it.
+test('an organization is not handed over without a yes, because the former owner cannot take it back', async () => {
   const { id, email } = await addMember(app, shop.organizationId, 'admin');
   const handOver = ['member', 'role', email, 'owner'];
   const roleNow = async () => {

@@ -5,7 +5,7 @@ import { firestore, holdfast, useService } from './testing.ts';
 
 useService({ PITR_SEGMENT_SECONDS: '0.3' });
 
-test('the past is captured, shown and brought back from the command line', async () => {
+test('the past is captured, shown and restored from the command line', async () => {
   const on = await holdfast('pitr', 'enable', 'Shop', '--retention-days', '1');
   expect(on.code, on.error).toBe(0);
   expect(on.out).toMatch(/Enabled +yes/);

@@ -37,7 +37,7 @@ test('schedules are added, shown, changed, run, paused and deleted from the comm
   expect((await holdfast('schedule', 'list')).out).toBe('There are none.\n');
 });
 
-test('a project is changed, and what froze its retention is told until somebody lets it go on', async () => {
+test('a project is changed, and a frozen retention is shown until somebody releases it', async () => {
   const changes = ['--max-reads', '5000', '--read-rate-limit', '900', '--auth-users', '--no-ramp-up'];
   const changed = await holdfast('project', 'update', 'Shop', '--name', 'Store', ...changes, '--json');
   expect(changed.json, changed.error).toMatchObject({
@@ -69,7 +69,7 @@ test('a project is changed, and what froze its retention is told until somebody 
   expect((await holdfast('project', 'show', 'Shop')).out).not.toContain('frozen');
 });
 
-test('an expression is told in words and wall-clock times, and a wrong one with its fault', async () => {
+test('an expression is explained in words and local times, and a wrong one with its fault', async () => {
   const told = await holdfast('schedule', 'preview', '30 2 * * *', '--timezone', 'Europe/Berlin', '--count', '2');
   expect(told.out).toMatch(/^At 02:30 \(Europe\/Berlin\)\n\S+ \d{4}-\d\d-\d\d 02:30 +\S+Z\n/);
   const wrong = await holdfast('schedule', 'preview', '0 2 * * L');

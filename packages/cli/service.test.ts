@@ -10,7 +10,7 @@ import { app, backUp, documents, firestore, folder, holdfast, main, shop, useSer
 useService();
 
 describe('backups', () => {
-  test('are made, looked into, compared, exported, held and deleted from the command line', async () => {
+  test('are made, browsed, compared, exported, held and deleted from the command line', async () => {
     const plan = await holdfast('backup', 'Shop', '--dry-run', '--json');
     expect(plan.json).toMatchObject({ dryRun: true, documentCount: documents });
 
@@ -87,7 +87,7 @@ describe('backups', () => {
     await firestore.doc('new/one').delete();
   });
 
-  test('that fail end with the exit code of their failure and say how to mend it', async () => {
+  test('that fail end with the exit code of their failure and say how to fix it', async () => {
     const cancelled = await holdfast('backup', 'cancel', 'latest:Shop');
     expect([cancelled.code, cancelled.error.split(':')[0]]).toEqual([10, 'INVALID_STATE']);
     const project = await holdfast(
@@ -105,7 +105,7 @@ describe('backups', () => {
     expect((await holdfast('project', 'remove', project.json.id, '--yes', '--json')).json.removed).toBe(true);
   });
 
-  test('that are damaged are told apart from good ones, and half an export is none', { tags: 'long' }, async () => {
+  test('that are damaged are distinguished from good ones, and half an export is none', { tags: 'long' }, async () => {
     const id = await backUp();
     const segments = join(app.folder, 'storage', shop.organizationId, 'backups', id, 'segments');
     const [segment] = await readdir(segments);
@@ -119,7 +119,7 @@ describe('backups', () => {
     expect((await holdfast('backup', 'delete', id, '--yes')).code).toBe(0);
   });
 
-  test('that cannot be read for want of their key are not called damaged', { tags: 'long' }, async () => {
+  test('that cannot be read without their key are not called damaged', { tags: 'long' }, async () => {
     const file = join(folder, 'passphrase');
     await writeFile(file, 'a sentence that nobody guesses');
     await holdfast('encryption-key', 'set', '--passphrase-file', file);
@@ -132,7 +132,7 @@ describe('backups', () => {
     await holdfast('encryption-key', 'withdraw', '--yes');
   });
 
-  test('are searched on where a page came to its end before it found anything', async () => {
+  test('are searched further when a page ends before it has found anything', async () => {
     const id = await backUp('--collections', 'edge');
     const { fetch } = globalThis;
     const empty = { success: true, data: [], pagination: { nextCursor: 'behind', hasMore: true } };
@@ -151,7 +151,7 @@ describe('backups', () => {
     }
   });
 
-  test('are followed to their end though the connection breaks on the way', async () => {
+  test('are followed to their end even if the connection breaks on the way', async () => {
     const { fetch } = globalThis;
     let opened = 0;
     const breaking = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
@@ -171,7 +171,7 @@ describe('backups', () => {
 });
 
 describe('restores', () => {
-  test('are tried, run, listed and undone from the command line; a drill proves the backup', {
+  test('are tried, run, listed and undone from the command line, and a drill proves the backup', {
     tags: 'long',
   }, async () => {
     const backupId = await backUp();
@@ -271,7 +271,7 @@ describe('projects and storage', () => {
 });
 
 describe('status', () => {
-  test('watches everything that waits or runs until it has ended, also over several jobs at once', {
+  test('watches everything that waits or runs until it has ended, also over several jobs', {
     tags: 'long',
   }, async () => {
     expect((await holdfast('status')).out).toBe('Nothing waits or runs.\n');
@@ -329,7 +329,7 @@ describe('status', () => {
     expect(written).toHaveLength(11);
   });
 
-  test('asks for a worker when a job does not begin', () => {
+  test('suggests a missing worker when a job does not begin', () => {
     const written: string[] = [];
     const log = new ProgressBoard({}, { write: (text: string) => written.push(text) > 0 });
     const none = { documents: 0, documentsTotal: null, bytes: 0, etaSeconds: null, waitingFor: 'Its turn.' };
@@ -352,7 +352,7 @@ describe('a reader who stops early', () => {
       execFile('bash', ['-c', line], { env: process.env }, (failure) => resolve(Number(failure?.code ?? 0)));
     });
 
-  test('of the progress does not end the wait for what was begun', { tags: 'long' }, async () => {
+  test('of the progress does not end the wait for the job', { tags: 'long' }, async () => {
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 1500 });
     try {
       expect(await firstOf('backup Shop --wait', '2>&1 >/dev/null | head -1')).toBe(0);
@@ -362,7 +362,7 @@ describe('a reader who stops early', () => {
     }
   });
 
-  test('of what is watched is not told that it has ended well', { tags: 'long' }, async () => {
+  test('of the watched jobs is not told that they ended well', { tags: 'long' }, async () => {
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
     try {
       const { id } = (await holdfast('backup', 'Shop', '--json')).json;

@@ -16,7 +16,7 @@ describe('a sign-in', () => {
     for (const name of ['HOLDFAST_URL', 'HOLDFAST_TOKEN', 'HOLDFAST_ORGANIZATION']) vi.stubEnv(name, '');
   });
 
-  test('with an API key from the input is kept in a file that only its owner can read', {
+  test('with an API key from the input is stored in a file that only its owner can read', {
     tags: 'long',
     timeout: 30_000,
   }, async () => {
@@ -84,7 +84,7 @@ describe('a sign-in', () => {
     await rm(config());
   });
 
-  test('of a person with several organizations has to choose one', async () => {
+  test('of a person with several organizations needs a choice', async () => {
     const other = await foundOrganization(app, shop.owner);
     vi.stubEnv('HOLDFAST_URL', app.address);
     vi.stubEnv('HOLDFAST_TOKEN', shop.owner.token);
@@ -98,7 +98,7 @@ describe('a sign-in', () => {
 });
 
 describe('a person without an organization', () => {
-  test('is told how to found one, founds it, and works in it from then on', async () => {
+  test('learns how to create one, creates it, and works in it from then on', async () => {
     for (const name of ['HOLDFAST_URL', 'HOLDFAST_TOKEN', 'HOLDFAST_ORGANIZATION']) vi.stubEnv(name, '');
     const newcomer = await signUp(app, 'newcomer@example.com');
     const { refreshToken } = await openSession(app, newcomer.id);
@@ -115,7 +115,7 @@ describe('a person without an organization', () => {
 });
 
 describe('a command line', () => {
-  test('that is wrong, refused or out of reach has an exit code and a sentence of its own', async () => {
+  test('that is wrong, refused or without a service has its own exit code and message', async () => {
     expect((await holdfast('backup')).code).toBe(2);
     expect((await holdfast('backup', 'Shop', '--type', 'sideways')).code).toBe(2);
     expect((await holdfast('backup', 'Nothing')).error).toBe('PROJECT_NOT_FOUND: There is no project Nothing.\n');

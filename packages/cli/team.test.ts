@@ -37,7 +37,7 @@ describe('the team', () => {
     expect(await holdfast('member', 'role', 'carol@example.com', 'viewer')).toMatchObject({ code: 5 });
   });
 
-  test('has a service account whose key is shown once, alone on the output, and rotated with a grace', async () => {
+  test('has a service account whose key is shown once, alone on the output, and rotated with a grace period', async () => {
     expect((await holdfast('service-account', 'scopes')).out).toMatch(/backups:create +Create, import, cancel/);
     expect((await holdfast('service-account', 'show')).out).toMatch(/Scopes +backups:write/);
     const second = await holdfast('service-account', 'create', 'Second');
@@ -62,7 +62,7 @@ describe('the team', () => {
   });
 });
 
-test('a secret whose answer got lost on the way is told as lost, and not as nothing', { tags: 'long' }, async () => {
+test('a secret whose answer was lost is reported as lost, and not as missing', { tags: 'long' }, async () => {
   const lost = async (...words: string[]) => {
     const real = globalThis.fetch;
     let isLost = false;
@@ -93,7 +93,7 @@ test('a secret whose answer got lost on the way is told as lost, and not as noth
   expect((await holdfast('webhook', 'delete', 'Lost', '--yes')).code).toBe(0);
 });
 
-test('webhooks are added, tested, looked at, retried, rotated and deleted from the command line', async () => {
+test('webhooks are added, tested, shown, retried, rotated and deleted from the command line', async () => {
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
   const url = `https://127.0.0.1:${(closed.address() as { port: number }).port}/hook`;
@@ -129,7 +129,7 @@ test('webhooks are added, tested, looked at, retried, rotated and deleted from t
   expect((await holdfast('webhook', 'delete', 'Ops', '--yes')).code).toBe(0);
 });
 
-test('the encryption key is given, rotated and withdrawn, and the kit is taken, without a passphrase on any command line', {
+test('the encryption key is supplied, rotated and withdrawn, and the kit is taken, without a passphrase on any command line', {
   tags: 'long',
 }, async () => {
   const file = join(folder, 'passphrase');
@@ -156,7 +156,7 @@ test('the encryption key is given, rotated and withdrawn, and the kit is taken, 
   expect((await holdfast('backup', 'browse', id, 'edge')).code).toBe(0);
 });
 
-test('a destination is changed without being made anew, and what would point it elsewhere needs credentials', async () => {
+test('a destination is changed in place, and a new address needs credentials', async () => {
   await holdfast('storage', 'add', 'Shelf', '--type', 'local', '--path', 'storage/shelf');
   expect((await holdfast('storage', 'update', 'Shelf')).error).toContain('Say what to change.');
   const updated = await holdfast('storage', 'update', 'Shelf', '--name', 'Cupboard', '--default', '--json');
@@ -166,7 +166,7 @@ test('a destination is changed without being made anew, and what would point it 
   expect((await holdfast('storage', 'show', 'Cupboard')).out).toMatch(/Default +no/);
 });
 
-test('lists tell what started a backup, and latest is the newest whole one of its own project', {
+test('lists show what started a backup, and latest is the newest whole one of its own project', {
   tags: 'long',
 }, async () => {
   const whole = await backUp();
@@ -196,7 +196,7 @@ test('lists tell what started a backup, and latest is the newest whole one of it
   expect((await holdfast('project', 'show', 'Shpo')).error).toContain('Did you mean Shop?');
 });
 
-test('an auditor lists, checks and takes along the log, and is told by the exit code where it was rewritten', async () => {
+test('an auditor lists, verifies and exports the log, and the exit code says whether it was changed', async () => {
   const invited = await holdfast('member', 'invite', 'eve@example.com', '--json');
   const listed = await holdfast('audit', 'list', '--action', 'invitation.created', '--limit', '1');
   expect(listed.out).toContain(invited.json.id);
@@ -215,7 +215,7 @@ test('an auditor lists, checks and takes along the log, and is told by the exit 
   expect(await holdfast('audit', 'verify')).toMatchObject({ code: 3, out: expect.stringMatching(/^Broken at aud_/) });
 });
 
-test('a search finds text in ids and in any string of a document, whatever the case, page after page', async () => {
+test('a search finds text in ids and in any string of a document, in upper or lower case, page after page', async () => {
   await firestore.doc('notes/a').set({ deep: [{ title: 'The LIGHTHOUSE keeper' }] });
   await firestore.doc('notes/lighthouse').set({ n: 1 });
   await firestore.doc('notes/b').set({ title: 'Nothing' });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('a typo is answered by what was meant below what is wrong, not by the whole help', async () => {
+test('a typing mistake is answered with the error and a suggestion, not with the whole help', async () => {
   expect(await holdfast('bakup')).toMatchObject({
     code: 2,
     out: '',
@@ -32,7 +32,7 @@ test('a typo is answered by what was meant below what is wrong, not by the whole
   });
 });
 
-test('a command whose group was left out is answered by the groups that have it', async () => {
+test('a command without its group is answered with the groups that have it', async () => {
   const meant = 'Did you mean `holdfast backup verify` or `holdfast audit verify` or `holdfast local verify`?';
   for (const word of ['verify', 'verfy'])
     expect(await holdfast(word)).toMatchObject({
@@ -44,7 +44,7 @@ test('a command whose group was left out is answered by the groups that have it'
   expect((await holdfast('zebra')).error).toBe("error: unknown command 'zebra'\nSee `holdfast --help`.\n");
 });
 
-test('an output that cannot be written is told in a sentence', async ({ skip }) => {
+test('an output that cannot be written is reported in one sentence', async ({ skip }) => {
   if (process.platform !== 'linux') skip('there is no full device here');
   const main = join(import.meta.dirname, 'main.ts');
   const shell = promisify(execFile)('sh', ['-c', `"${process.execPath}" "${main}" --help > /dev/full`]);
@@ -56,7 +56,7 @@ test('an output that cannot be written is told in a sentence', async ({ skip }) 
   expect(stderr).toMatch(/^The output could not be written: ENOSPC[^\n]*\n$/);
 });
 
-test('a slow reader of the output leaves nothing behind for each piece it waited for', async () => {
+test('a slow reader of the output leaves no listener behind for each piece it waited for', async () => {
   const slow = new Writable({ highWaterMark: 1, write: (_piece, _encoding, done) => setImmediate(done) });
   const before = slow.listenerCount('error');
   for (let piece = 0; piece < 20; piece++) await writeOut(slow, 'text');
@@ -103,14 +103,14 @@ test.each([
   }
 });
 
-test('what is near is told, what is far is not', () => {
+test('similar words are suggested, and others are not', () => {
   expect(nearest('lst', ['list', 'show'])).toBe('list');
   expect(nearest('Shpo', ['Shop', 'Ship'])).toBe('Shop');
   expect(nearest('zebra', ['list', 'show'])).toBeUndefined();
   expect(nearest('', ['list'])).toBeUndefined();
 });
 
-test('one is told in the singular, and little money is more than none', () => {
+test('one is shown in the singular, and a little money is more than none', () => {
   expect([countOf(0, 'document'), countOf(1, 'document'), countOf(1234, 'document')]).toEqual([
     '0 documents',
     '1 document',
@@ -123,11 +123,11 @@ test('one is told in the singular, and little money is more than none', () => {
   ]);
 });
 
-test('--version is that of the package', async () => {
+test('--version is the version of the package', async () => {
   expect(await holdfast('--version')).toMatchObject({ code: 0, out: `${manifest.version}\n` });
 });
 
-test('a bar fits the width of the terminal: it shrinks, then the last parts go, then the label is cut', () => {
+test('a bar fits the width of the terminal: it shrinks, then the last parts are dropped, then the label is cut', () => {
   const line = (width: number) => fitLine(width, 'bkp_0123456789', 0.5, ['reading', '12 s left', '1,234 documents']);
   expect(line(100)).toBe('bkp_0123456789  ████████████░░░░░░░░░░░░  50 %  reading  12 s left  1,234 documents');
   for (let width = 1; width <= 100; width++) expect(line(width).length, String(width)).toBeLessThanOrEqual(width);
@@ -171,7 +171,7 @@ describe('completion', () => {
     expect(words).toEqual(['backup', 'list', 'full incremental synthetic', '--status', 'owner', 'keygen']);
   });
 
-  test('in zsh tells what each command does', async ({ skip }) => {
+  test('in zsh describes each command', async ({ skip }) => {
     if (!has('zsh')) skip('not installed here');
     const words = await complete(
       'zsh',

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Two lines, with whatever happens between them. */
+/** Two lines, with an action between them. */
 async function* lines(word: string, between: () => unknown = () => undefined): AsyncGenerator<string> {
   yield `${word} 1\n`;
   await between();
@@ -33,7 +33,7 @@ test('while a file is written the former one is there, and after a failure it st
   expect([await readdir(folder), await readFile(file, 'utf8')]).toEqual([['out.ndjson'], 'new 1\nnew 2\n']);
 });
 
-test('of two that write the same file at once the last to end wins, with a whole file', async () => {
+test('of two that write the same file at once the last one wins, with a whole file', async () => {
   const other = () => writeWholeFile(file, lines('second'));
   await writeWholeFile(file, lines('first', other));
   expect([await readdir(folder), await readFile(file, 'utf8')]).toEqual([['out.ndjson'], 'first 1\nfirst 2\n']);
@@ -49,7 +49,7 @@ test('of two that write the same file at once the last to end wins, with a whole
   expect([await readdir(folder), await readFile(file, 'utf8')]).toEqual([['out.ndjson'], 'second 1\nsecond 2\n']);
 });
 
-test('a file that only its owner may read stays so', async () => {
+test('a file that only its owner may read keeps its permissions', async () => {
   await writeFile(file, 'good');
   await chmod(file, 0o600);
   await writeWholeFile(file, lines('new'));
@@ -59,7 +59,7 @@ test('a file that only its owner may read stays so', async () => {
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test('a new file takes the place of none, and a failure leaves none', async () => {
+test('a new file replaces no other file, and a failure leaves none', async () => {
   await expect(writeWholeFile(file, lines('kit', failing), { isNew: true })).rejects.toThrow();
   expect(await readdir(folder)).toEqual([]);
   await writeWholeFile(file, lines('kit'), { isNew: true });
@@ -77,7 +77,7 @@ test('a new file takes the place of none, and a failure leaves none', async () =
   ]);
 });
 
-test('what cannot be written is told by the name that was given', async ({ skip }) => {
+test('a file that cannot be written is reported by the name that was given', async ({ skip }) => {
   const told = async (path: string, options = {}) =>
     await writeWholeFile(path, ['text'], options).then(
       () => undefined,

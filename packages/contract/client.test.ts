@@ -28,7 +28,7 @@ beforeAll(async () => {
   server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
-    // A call that an earlier test gave up may arrive late.
+    // A call that an earlier test aborted may arrive late.
     const [, ofRound, url = ''] = /^(?:\/round-(\d+))?(.*)$/.exec(request.url ?? '') ?? [];
     if (ofRound !== undefined && Number(ofRound) !== round) return;
     const entry = { method: request.method ?? '', url, headers: request.headers, body };
@@ -58,7 +58,7 @@ const client = (options: Partial<ClientOptions> = {}) =>
   });
 
 describe('a call', () => {
-  test('sends path, query, body and credentials, and returns what stands in data', async () => {
+  test('sends path, query, body and credentials, and returns the `data` of the answer', async () => {
     answer = (_, response) => json(response, 200, { success: true, data: { id: 'org_1', deleted: true } });
     const result = await client().deleteOrganization({ body: { confirmName: 'Acme' } });
     expect(result.deleted).toBe(true);
@@ -86,36 +86,36 @@ describe('a call', () => {
     expect(seen).toHaveLength(0);
   });
 
-  test('keeps a path in front of the API', async () => {
+  test('keeps a path in front of that of the API', async () => {
     answer = (_, response) => json(response, 200, { success: true, data: {} });
     await client({ baseUrl: `${baseUrl}/holdfast/` }).getOrganization();
     expect(seen[0]!.url).toBe('/holdfast/api/v1/organizations/current');
   });
 
-  test('answers with the message of a call that has no data', async () => {
+  test('returns the message of a call that has no data', async () => {
     answer = (_, response) => json(response, 200, { success: true, message: 'Removed.' });
     expect(await client().removeMember({ params: { userId: 'usr_1' } })).toBe('Removed.');
   });
 
-  test('answers with a bare body as it is, a failing health report included', async () => {
+  test('returns a bare body as it is, a failing health report included', async () => {
     answer = (_, response) => json(response, 503, { status: 'unhealthy' });
     expect((await client().getHealth()).status).toBe('unhealthy');
     expect(seen).toHaveLength(1);
   });
 
-  test('asks for a secret that is shown once without an idempotency key, since a replay would not hold it', async () => {
+  test('requests a secret that is shown once without an idempotency key, because a replay would not contain it', async () => {
     answer = (_, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end('Holdfast recovery kit');
     expect(await client().takeRecoveryKit()).toBe('Holdfast recovery kit');
     expect(seen[0]!.headers['idempotency-key']).toBeUndefined();
   });
 
-  test('answers with the address of a redirect instead of following it', async () => {
+  test('returns the address of a redirect instead of following it', async () => {
     answer = (_, response) => response.writeHead(302, { location: 'https://accounts.test/consent' }).end();
     expect(await client().startSignIn()).toBe('https://accounts.test/consent');
     expect(seen[0]!.headers.authorization).toBeUndefined();
   });
 
-  test('gives status and headers to those who ask for the whole answer', async () => {
+  test('returns status and headers when the whole answer is requested', async () => {
     answer = (_, response) => json(response, 200, { success: true, data: { id: 'org_1' } }, { etag: '"7"' });
     const whole = await client().request('getOrganization', {});
     expect(whole.headers.get('etag')).toBe('"7"');
@@ -149,19 +149,19 @@ describe('a failure', () => {
     });
   });
 
-  test('of a proxy in between is told apart from one of the service', async () => {
+  test('of a proxy in between is distinguished from one of the service', async () => {
     answer = (_, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
     await expect(client().getOrganization()).rejects.toMatchObject({ code: 'UNEXPECTED_ANSWER', status: 502 });
   });
 
-  test('to reach the service is an error of the network', async () => {
+  test('to reach the service is a network error', async () => {
     await expect(client({ baseUrl: 'http://127.0.0.1:1' }).getOrganization()).rejects.toMatchObject({
       code: 'NETWORK_ERROR',
       status: 0,
     });
   });
 
-  test('to answer in time is an error of the network', async () => {
+  test('to answer in time is a network error', async () => {
     answer = () => undefined;
     await expect(client({ timeoutMs: 30 }).getOrganization()).rejects.toMatchObject({ code: 'NETWORK_ERROR' });
   });
@@ -175,8 +175,8 @@ describe('a failure', () => {
   });
 });
 
-describe('patience', () => {
-  test.each([429, 503])('waits as long as %i asks, then repeats with the same idempotency key', async (status) => {
+describe('retries', () => {
+  test.each([429, 503])('wait as long as %i asks, then repeat with the same idempotency key', async (status) => {
     answer = (_, response) =>
       seen.length < 3
         ? refuse(response, status, 'RATE_LIMITED', { 'retry-after': '0' })
@@ -186,13 +186,13 @@ describe('patience', () => {
     expect(new Set(seen.map((request) => request.headers['idempotency-key'])).size).toBe(1);
   });
 
-  test('does not repeat a change that carries no idempotency key', async () => {
+  test('do not repeat a change without an idempotency key', async () => {
     answer = (_, response) => refuse(response, 503, 'SERVICE_UNAVAILABLE');
     await expect(client().updateOrganization({ body: {} })).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     expect(seen).toHaveLength(1);
   });
 
-  test('ends after the agreed number of attempts', async () => {
+  test('end after the configured number of attempts', async () => {
     answer = (_, response) => refuse(response, 503, 'SERVICE_UNAVAILABLE');
     await expect(client({ retry: { attemptsMax: 2, delayMs: 1 } }).getOrganization()).rejects.toMatchObject({
       status: 503,
@@ -200,13 +200,13 @@ describe('patience', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('does not wait longer than the caller allows', async () => {
+  test('do not wait longer than the caller allows', async () => {
     answer = (_, response) => refuse(response, 429, 'RATE_LIMITED', { 'retry-after': '3600' });
     await expect(client().getOrganization()).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     expect(seen).toHaveLength(1);
   });
 
-  test('honours a date as well as seconds', async () => {
+  test('accept a date as well as seconds', async () => {
     const at = new Date(Date.now() + 1500).toUTCString();
     answer = (_, response) =>
       seen.length === 1
@@ -217,7 +217,7 @@ describe('patience', () => {
     expect(performance.now() - startMs).toBeGreaterThan(300);
   });
 
-  test('can be ended by the caller while it waits', async () => {
+  test('can be aborted by the caller during the wait', async () => {
     answer = (_, response) => refuse(response, 503, 'SERVICE_UNAVAILABLE', { 'retry-after': '30' });
     await expect(client().getOrganization({ signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
       name: 'TimeoutError',
@@ -241,7 +241,7 @@ describe('a token', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('is not asked for by the call that refreshes it', async () => {
+  test('is not requested by the call that refreshes it', async () => {
     answer = (_, response) => refuse(response, 401, 'UNAUTHORIZED');
     const getToken = () => {
       throw new Error('asked');
@@ -285,7 +285,7 @@ describe('a list', () => {
     ]);
   });
 
-  test('fetches no page that nobody asks for', async () => {
+  test('fetches no page before it is needed', async () => {
     answer = (_, response) => json(response, 200, page([{ id: 'bkp_1' }], 'c1'));
     for await (const _ of client().paginate('listBackups', {})) break;
     expect(seen).toHaveLength(1);
@@ -345,7 +345,7 @@ describe('a stream', () => {
     await expect(read()).rejects.toMatchObject({ code: 'NETWORK_ERROR' });
   });
 
-  test('of events that a process ends because it stops is an error too: there is more to come', async () => {
+  test('of events that ends because its process stops is an error too: there is more to come', async () => {
     answer = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end('event: progress\ndata: {"status":"running"}\n\nretry: 1000\n\n');
@@ -374,7 +374,7 @@ test('no operation hides a method of the client', () => {
   for (const name of ['request', 'pages', 'paginate', 'then']) expect(taken.has(name)).toBe(false);
 });
 
-test('the types know which calls need what, and what comes back', () => {
+test('the types know what each call needs and returns', () => {
   const typed = client();
   expectTypeOf(typed.createBackup).parameter(0).toHaveProperty('body');
   expectTypeOf<Awaited<ReturnType<typeof typed.listMembers>>['data'][number]['role']>().toEqualTypeOf<

@@ -11,7 +11,7 @@ import {
 } from './events.ts';
 
 describe.each(Object.values(events).map((event) => [event.name, event] as const))('%s', (_, event) => {
-  test('has a sample in each format that its schema takes, with no field the schema does not know', () => {
+  test('has a sample in each format that matches its schema, without unknown fields', () => {
     for (const { data, sample } of Object.values(event.formats)) expect(data.parse(sample)).toEqual(sample);
   });
 
@@ -27,7 +27,7 @@ describe.each(Object.values(events).map((event) => [event.name, event] as const)
       expect(simpleEnvelope.safeParse({ event: event.name, timestamp, data: simple.sample }).success).toBe(true);
   });
 
-  test('has null for what is not known yet in the simple format, never nothing', () => {
+  test('has null for unknown values in the simple format, never a missing field', () => {
     const { simple } = event.formats;
     if (!simple) return;
     const shape = (simple.data as z.ZodObject).shape;
@@ -61,7 +61,7 @@ describe('a subscription', () => {
     expect(subscriptionMatches(subscription, event)).toBe(expected);
   });
 
-  test('that can match nothing of its format is listed as invalid', () => {
+  test('that can match no event of its format is listed as invalid', () => {
     expect(
       invalidSubscriptions('standard', ['*', 'backup.*', 'member.joined', 'backup.exploded', 'backup', '']),
     ).toEqual(['backup.exploded', 'backup', '']);

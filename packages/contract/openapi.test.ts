@@ -23,8 +23,8 @@ interface Document {
 }
 const document = createOpenApi() as Document;
 
-test('the committed document is the one the contract makes; after a change run: node packages/contract/generate-openapi.ts', () => {
-  // Compared as one boolean: a diff of the whole document would tell nobody anything.
+test('the committed document is the one that the contract generates; after a change run: node packages/contract/generate-openapi.ts', () => {
+  // Compared as one boolean, because a diff of the whole document would help nobody.
   expect(committed === `${JSON.stringify(document, null, 2)}\n`).toBe(true);
 });
 
@@ -32,7 +32,7 @@ test('its version is the version of the package', () => {
   expect(JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')).version).toBe(apiVersion);
 });
 
-test('it shows every operation that is served, and none that is only planned', () => {
+test('it contains every operation that is served, and none that is only planned', () => {
   const shown = Object.values(document.paths).flatMap((path) =>
     Object.values(path).map((operation) => operation.operationId),
   );
@@ -41,7 +41,7 @@ test('it shows every operation that is served, and none that is only planned', (
   for (const { path, id } of planned) expect(document.paths[path], id).toBeUndefined();
 });
 
-test('every operation shows each of its errors under the right status', () => {
+test('every operation lists each of its errors under the right status', () => {
   for (const operation of documentedOperations) {
     const { responses } = document.paths[operation.path]![operation.method.toLowerCase()]!;
     const taken = new Set([operation.success, ...(operation.alternatives ?? [])].map((success) => success.status));
@@ -91,7 +91,7 @@ test('every pattern in it is a regular expression, with and without the unicode 
   }
 });
 
-test('every reference in it leads somewhere', () => {
+test('every reference in it has a target', () => {
   const references = [...committed.matchAll(/"\$ref": "#\/([^"]+)"/g)].map((match) => match[1]!);
   for (const reference of new Set(references)) {
     const target = reference
@@ -108,7 +108,7 @@ describe('linters find nothing', () => {
   const require = createRequire(import.meta.url);
   const quiet = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' };
   const options = { cwd: folder, env: quiet, maxBuffer: 64 * 1024 * 1024 };
-  /** A linter that finds something leaves with a failure; what it printed is what counts. */
+  /** A linter that finds something exits with a failure; its output is what counts. */
   const lint = async (bin: string, args: string[]) => {
     const { stdout } = await run(process.execPath, [bin, ...args], options).catch(
       (failure: { stdout: string }) => failure,

@@ -19,7 +19,7 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
     expect(operation.access.scope === null || scopes.includes(operation.access.scope)).toBe(true);
   });
 
-  test('gives a key that only reads no way to change anything', () => {
+  test('lets a read-only key change nothing', () => {
     if (operation.access.kind !== 'organization' || !operation.access.scope?.endsWith(':read')) return;
     // A preview computes and stores nothing.
     if (id === 'previewSchedule') return;
@@ -30,7 +30,7 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
     expect(Object.keys(operation.params?.shape ?? {}).sort()).toEqual(parametersIn(operation.path).sort());
   });
 
-  test('says what an unknown id in its path answers', () => {
+  test('declares the answer to an unknown id in its path', () => {
     for (const name of parametersIn(operation.path)) {
       const code = notFoundByParameter[name];
       expect(code, name).toBeDefined();
@@ -41,11 +41,11 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
   test('lists only its own errors, each of them known', () => {
     expect(errorCodes).toEqual(expect.arrayContaining([...operation.errors]));
     const own = operation.errors.filter((code) => commonErrors(operation).includes(code));
-    // A move can conflict without any idempotency key, and a public call can still refuse a credential.
+    // A move can conflict without an idempotency key, and a public call can still refuse a credential.
     expect(own.filter((code) => code !== 'CONFLICT' && code !== 'ORGANIZATION_NOT_FOUND')).toEqual([]);
   });
 
-  test('refuses fields in its body that it does not know', () => {
+  test('refuses unknown fields in its body', () => {
     if (!operation.body) return;
     const result = operation.body.safeParse({ surprise: 1, type: 's3' });
     const codes = JSON.stringify(result.error?.issues ?? []);
@@ -57,7 +57,7 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
     for (const wrong of [null, [], 'text', 7, true]) expect(operation.body.safeParse(wrong).success).toBe(false);
   });
 
-  test('ignores what it does not know in a query', () => {
+  test('ignores unknown fields in a query', () => {
     const required = { token: 't', document: 'a/b', at: '2026-01-01T00:00:00Z' };
     expect(operation.query?.safeParse({ ...required, surprise: '1' }).success ?? true).toBe(true);
   });
@@ -67,7 +67,7 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
     expect(Object.keys(operation.query?.shape ?? {})).toEqual(expect.arrayContaining(['limit', 'cursor']));
   });
 
-  test('answers 202 only with the place where the work can be watched', () => {
+  test('answers 202 only with the address where the work can be watched', () => {
     if (operation.success.status === 202) expect(operation.location).toBe(true);
   });
 
@@ -79,7 +79,7 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
   });
 });
 
-test('every call that takes a body has an example that it would take', () => {
+test('every call with a body has an example that it accepts', () => {
   for (const operation of allOperations.filter(({ body }) => body)) {
     const example: unknown = requestExamples[operation.id as keyof typeof requestExamples];
     expect(operation.body!.safeParse(example).error?.issues ?? [], operation.id).toEqual([]);
@@ -96,7 +96,7 @@ test('no two operations share method and path, whatever their parameters are cal
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-test('every call of the interface is there, at its path', () => {
+test('every call of the interface exists, at its path', () => {
   const paths = new Set(allOperations.map((operation) => title(operation).replace(/\{\w+\}/g, '{}')));
   const promised = `
     GET /auth/google, GET /auth/google/callback, POST /auth/token, POST /auth/refresh, GET /auth/me, POST /auth/logout,
@@ -183,7 +183,7 @@ describe('the table of permissions', () => {
     for (const { id, access } of team) expect(access, id).toMatchObject({ scope: null });
   });
 
-  test('whatever shows what stands in documents asks for the right to look into backups', () => {
+  test('every call that shows the contents of documents requires the right to browse backups', () => {
     const showing = allOperations.filter(
       ({ method, path }) => method === 'GET' && /\/(documents|history|browse|view)(\/|$)|backups.*\/export$/.test(path),
     );
@@ -191,7 +191,7 @@ describe('the table of permissions', () => {
     for (const { id, access } of showing) expect(access, id).toMatchObject({ scope: 'backups:read' });
   });
 
-  test('a higher role includes the lower ones, a write scope its read scope, and not the other way', () => {
+  test('a higher role includes the lower ones, a write scope its read scope, and not the other way round', () => {
     expect(roleAtLeast('owner', 'viewer')).toBe(true);
     expect(roleAtLeast('member', 'admin')).toBe(false);
     expect(scopesCover(['backups:write'], 'backups:read')).toBe(true);
@@ -199,7 +199,7 @@ describe('the table of permissions', () => {
     expect(scopesCover(['backups:write'], 'projects:read')).toBe(false);
   });
 
-  test('a narrow scope is a part of the write scope and grants nothing beside itself', () => {
+  test('a narrow scope is a part of the write scope and grants nothing else', () => {
     for (const scope of ['backups:create', 'backups:restore', 'backups:delete'] as const) {
       expect(scopesCover(['backups:write'], scope)).toBe(true);
       expect(scopes.filter((other) => scopesCover([scope], other))).toEqual([scope]);
@@ -211,7 +211,7 @@ describe('the table of permissions', () => {
   });
 });
 
-describe('where an operation is called', () => {
+describe('the address of an operation', () => {
   test('is its path with the parameters filled in, each one segment', () => {
     expect(pathOf('listBackups')).toBe('/api/v1/backups');
     expect(pathOf('getDeliveryRequest', { webhookId: 'whk_1', deliveryId: 'a/b' })).toBe(
@@ -229,19 +229,19 @@ describe('the catalogue of errors', () => {
     }
   });
 
-  test('holds no code that nothing can answer', () => {
+  test('contains no code that is never returned', () => {
     const answered = new Set(allOperations.flatMap((operation) => errorsOf(operation)));
-    // Before a call is found, or only inside the record of a job.
+    // Sent before a call is found, or only in the record of a job.
     const elsewhere = new Set(['METHOD_NOT_ALLOWED', 'GONE', 'HEADERS_TOO_LARGE', ...jobErrorCodes]);
     expect(errorCodes.filter((code) => !answered.has(code) && !elsewhere.has(code))).toEqual([]);
   });
 
-  test('tells for every error of a job whether to try again and how to mend it', () => {
+  test('says for every error of a job whether to retry and how to fix it', () => {
     expect(jobErrorCodes.length).toBe(19);
     for (const code of jobErrorCodes) {
       const advice = errorDefinition(code).job?.advice;
       expect(advice, code).toMatch(/^[A-Z].{20,}\.$/);
-      // A person has the command line and the dashboard, and is sent to no address of the API.
+      // People use the command line and the dashboard, so advice never names an address of the API.
       expect(advice, code).not.toMatch(/https?:|\/api\/|\b(GET|POST|PUT|PATCH|DELETE) \//);
     }
   });

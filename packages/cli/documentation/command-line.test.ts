@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Where a page shows what is somebody's own, this reader has this; a word that is not here would reach the command as it stands. */
+/** Replaces a placeholder of a page with a value of this test; an unknown word is passed to the command as it is. */
 type Adapt = (text: string) => string | Promise<string>;
 
-/** In the order of their use; each may bring about first what the command needs. */
+/** In the order of their use; each may first create what the command needs. */
 const adaptations: readonly [RegExp, Adapt][] = [
   [
     /'http:\/\/localhost:8787\/auth\/local\?token=…'/,
@@ -50,16 +50,16 @@ const adaptations: readonly [RegExp, Adapt][] = [
   [/member (role|remove) ada@acme\.test/, (text) => joined().then(() => text)],
 ];
 
-/** Commands that are right to end otherwise than with 0. */
+/** Commands that are expected to end with another code than 0. */
 const endings: readonly [RegExp, readonly number[]][] = [
   [/(backup|pitr) diff/, [0, 8]],
-  // Nobody listens there, and the command says so.
+  // Nothing listens there, and the command says so.
   [/webhook test/, [6]],
   // Nothing is frozen, and the command says so.
   [/retention unfreeze/, [10]],
 ];
 
-/** Into the default destination, whose locks keep it, or into another. */
+/** Into the default destination, whose locks protect it, or into another one. */
 async function newBackup(collections = ['*'], storage?: string): Promise<string> {
   const projectId = await shopId();
   const { data } = await world.client.listStorageDestinations({ query: {} });
@@ -88,7 +88,7 @@ async function legacyFile(): Promise<void> {
 
 let kept: Promise<string> | undefined;
 
-/** One for all the commands that only look at it. */
+/** One backup for all the commands that only read it. */
 function goodBackup(): Promise<string> {
   kept ??= newBackup();
   return kept;
@@ -171,7 +171,7 @@ async function joined(): Promise<void> {
   expect([id, answer.status], answer.text).toEqual([id, 200]);
 }
 
-/** What earlier blocks of the page have made, and one that stands alone may take for granted. */
+/** Creates what earlier blocks of the page have made, so that a block can run alone. */
 beforeEach(async () => {
   world.sandbox.control.clearFaults();
   const { data: projects } = await world.client.listProjects({ query: {} });
@@ -209,13 +209,13 @@ test.for(pages.flatMap(shellBlocks).map((block) => [block.document, block.name, 
     if (block.name === 'sign-in') await secrets();
     if (block.name === 'team') await world.client.deleteServiceAccount();
     for (const statement of statements(block)) await runStatement(statement, block);
-    // What was made under the passphrase is closed since its last line; the pages that follow look into it.
+    // Backups under the passphrase cannot be read after this block, but later pages read them.
     if (block.name === 'keys')
       await runStatement('holdfast encryption-key set --passphrase-file passphrase.txt', block);
   },
 );
 
-/** `pass show …` of this reader, and a browser in which somebody signs in. */
+/** The `pass show …` of this reader, and a browser in which somebody signs in. */
 async function secrets(): Promise<void> {
   const module = join(import.meta.dirname, '../../server/testing/browser.ts');
   const program = `import { TestBrowser } from '${module}'; await new TestBrowser(' ', '').open(process.argv[1]);`;

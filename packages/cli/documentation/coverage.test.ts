@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../../..');
 
 const blocks = documents().flatMap(shellBlocks);
 
-test('every block of commands has a name of its own in its page', () => {
+test('every block of commands has its own name in its page', () => {
   const nameless = blocks
     .filter(({ name }) => !/^[a-z][a-z0-9-]*$/.test(name))
     .map(({ document, line }) => `${document}:${line}`);
@@ -20,7 +20,7 @@ test('every block of commands has a name of its own in its page', () => {
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
-test('every block of commands is run by a test that exists, or there is a reason why it cannot be', () => {
+test('every block of commands is run by an existing test, or has a reason why it cannot be', () => {
   for (const { document, name } of blocks) {
     const place = `${document}#${name}`;
     const file = blocksNotRun[place] === undefined ? (blocksRunBy[place] ?? blocksRunBy[document]) : undefined;
@@ -33,7 +33,7 @@ test('every block of commands is run by a test that exists, or there is a reason
   expect([...Object.keys(blocksRunBy), ...Object.keys(blocksNotRun)].filter((place) => !places.has(place))).toEqual([]);
 });
 
-test('no page asks for the Node of the machine, which may be too old for TypeScript', () => {
+test('no page uses the Node of the machine, which may be too old for TypeScript', () => {
   const bare = /(^|[|&;] *)node [\w./-]+\.ts/m;
   expect(blocks.filter(({ text }) => bare.test(text)).map(({ document, line }) => `${document}:${line}`)).toEqual([]);
   const named = documents().flatMap(inlineCommands);
@@ -44,22 +44,22 @@ test('no page asks for the Node of the machine, which may be too old for TypeScr
   ).toEqual([]);
 });
 
-test('what is fenced is in a language of which it is known whether it holds commands', () => {
+test('every fenced block has a language that is known to contain commands or not', () => {
   const known = /^(sh|ts|js|python|go|json|yaml|sql|nginx|ini|)$/;
   const others = documents().flatMap((document) => fences(document).filter(({ language }) => !known.test(language)));
   expect(others).toEqual([]);
-  // An administrator types these into psql: packages/cli/documentation/operations.test.ts does.
+  // An administrator types these into psql; packages/cli/documentation/operations.test.ts runs them.
   const sql = documents().filter((document) => fences(document).some(({ language }) => language === 'sql'));
   expect(sql).toEqual(['docs/operations.md']);
-  // packages/cli/documentation/proxy.test.ts puts this one before a service.
+  // packages/cli/documentation/proxy.test.ts runs this configuration in front of a service.
   const proxies = documents().filter((document) => fences(document).some(({ language }) => language === 'nginx'));
   expect(proxies).toEqual(['docs/firebase.md']);
 });
 
-/** The pages of the promise; a changelog and decisions tell of the past, and CONTRIBUTING of development. */
+/** The pages to check. The changelog and the decisions are about the past, and CONTRIBUTING is about development. */
 const isPage = (document: string) => /^(README\.md|docs\/[\w-]+\.md)$/.test(document);
 
-test('every command that a sentence names is run by a test, or there is a reason why not', async () => {
+test('every command that a sentence names is run by a test, or has a reason why not', async () => {
   const programs = [await createProgram(['', '']), await createProgram(['', '', 'local'])] as [Command, Command];
   const wayOf = (words: readonly string[]) => deepest(programs[words[1] === 'local' ? 1 : 0], words.slice(1));
   const ran = new Set(
@@ -76,7 +76,7 @@ test('every command that a sentence names is run by a test, or there is a reason
       continue;
     }
     if (sentencesNotRun.some(([pattern]) => pattern.test(text))) continue;
-    // `aws …` names a program, and every --help is read by usage.test.ts.
+    // `aws …` names a program, and usage.test.ts reads every --help.
     const isName = words[1] === '…' || words.at(-1) === '--help';
     const isRun = words[0] === 'holdfast' && (words.includes('…') || ran.has(wayOf(words)));
     if (!isName && !isRun) open.push(`${document}: \`${text}\``);
@@ -84,7 +84,7 @@ test('every command that a sentence names is run by a test, or there is a reason
   expect(open).toEqual([]);
 });
 
-test('what no test runs is told to the reader, with the reason', () => {
+test('the reader is told what no test runs, with the reason', () => {
   const page = readDocument('docs/README.md');
   const reasons = [...Object.values(blocksNotRun), ...sentencesNotRun.map(([, reason]) => reason)];
   expect([...new Set(reasons)].filter((reason) => !page.includes(reason))).toEqual([]);
@@ -132,7 +132,7 @@ test('commands that the advice of an error names exist, with their options', asy
   }
 });
 
-/** The command that these words lead to, such as `storage purge`; the one that may be left out counts as named. */
+/** The command that these words lead to, such as `storage purge`; a group's default command counts as named. */
 function deepest(program: Command, words: readonly string[]): string {
   let command = program;
   const way: string[] = [];

@@ -10,7 +10,7 @@ const page = 'docs/firebase.md';
 const root = join(import.meta.dirname, '../../..');
 const text = readDocument(page);
 
-/** The rows of the table of calls: what is called, and what it needs. */
+/** The rows of the table of calls: the call and the permission it needs. */
 const calls = [...text.matchAll(/^\| `([\w.:]+)` \| [^|]+ \| (.+) \|$/gm)].map(([, call = '', permissions = '']) => ({
   call,
   permissions: [...permissions.matchAll(/`([\w.]+)`/g)].map(([, permission]) => permission as string),
@@ -22,7 +22,7 @@ function role(title: string): string[] {
 }
 
 describe('the roles', () => {
-  test('are derived from every call that is made, and from no other', async () => {
+  test('come from every call that is made, and from no other', async () => {
     const methods = await readFile(join(root, 'packages/engine/sources/firestore/protos.ts'), 'utf8');
     const made = [...methods.matchAll(/'\/google\.firestore\.(?:admin\.)?v1\.(\w+)\/(\w+)'/g)].map(
       ([, service, name]) => `${service}.${name}`,
@@ -36,7 +36,7 @@ describe('the roles', () => {
     expect(calls.map(({ call }) => call).sort()).toEqual([...made, ...rest].sort());
   });
 
-  test('hold what their calls need and nothing more', () => {
+  test('contain what their calls need and nothing more', () => {
     const isWriting = (call: string) => /BatchWrite|batchCreate|lookup/.test(call);
     const needed = (chosen: typeof calls) => [...new Set(chosen.flatMap(({ permissions }) => permissions))].sort();
     expect(role('Holdfast backup')).toEqual(needed(calls.filter(({ call }) => !isWriting(call))));
@@ -44,7 +44,7 @@ describe('the roles', () => {
   });
 });
 
-/** The action that each call of the protocol needs; those that are missing here need none. */
+/** The permission for each call of the protocol; calls that are missing here need none. */
 const actionOf: Readonly<Record<string, string>> = {
   PutObject: 's3:PutObject',
   CreateMultipartUpload: 's3:PutObject',
@@ -100,7 +100,7 @@ describe('the commands', () => {
     expect((await world.firestore.doc('users/ada').get()).data()).toEqual({ name: 'ada Lovelace' });
   });
 
-  test('tell at once that a bucket has no object lock', async () => {
+  test('report at once that a bucket has no object lock', async () => {
     const options = `--region eu-central-1 --endpoint ${world.s3.endpoint} --force-path-style --object-lock governance:30`;
     const added = await world.shell.run(`holdfast storage add Plain --type s3 --bucket acme ${options}`, world.env);
     expect(added.code).not.toBe(0);

@@ -11,7 +11,7 @@ import { testMasterKey } from '../../server/testing/test-app.ts';
 import { Checkout } from './testing/checkout.ts';
 import { DocumentShell } from './testing/shell.ts';
 
-/** What docs/operations.md has an administrator do to a PostgreSQL that never had Holdfast. */
+/** Runs what docs/operations.md asks an administrator to do, on a PostgreSQL that never had Holdfast. */
 
 let folder: string;
 let checkout: Checkout;
@@ -36,7 +36,7 @@ const url = (user: string, password: string) => {
   return address.href;
 };
 
-test('roles that an administrator makes are enough for a service whose own may create none', {
+test('roles made by an administrator are enough for a service that may create none itself', {
   timeout: 180_000,
 }, async () => {
   const [, statements = ''] = /```sql\n([\s\S]*?)```/.exec(readDocument('docs/operations.md')) ?? [];

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Runs one line in a shell until it ends by itself, or until it has said what was waited for. */
+/** Runs one line in a shell until it ends, or until it has printed the expected text. */
 async function run(line: string, env: Record<string, string>, ready?: RegExp) {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const shell: ChildProcess = spawn('bash', ['-c', `exec ${line}`], {
@@ -40,7 +40,7 @@ async function run(line: string, env: Record<string, string>, ready?: RegExp) {
 
 const lines = (document: string) => shellBlocks(document).flatMap(({ text }) => text.trimEnd().split('\n'));
 
-test('docs/sandbox.md and docs/sandbox-storage.md start what they say, with the Node that comes along', {
+test('docs/sandbox.md and docs/sandbox-storage.md start what they say, with the installed Node', {
   timeout: 120_000,
 }, async () => {
   const commands = [...lines('docs/sandbox.md'), ...lines('docs/sandbox-storage.md')];
@@ -53,7 +53,7 @@ test('docs/sandbox.md and docs/sandbox-storage.md start what they say, with the 
   for (const { said } of outcomes) expect(said).toMatch(/127\.0\.0\.1:\d+/);
 });
 
-test('what sentences name to start or to look at does so', async () => {
+test('what sentences name to start or to look at works', async () => {
   const sandbox = (name: string) => `npx node packages/sandbox/${name}/main.ts`;
   for (const [name, setting] of [
     ['firestore', 'FIRESTORE_EMULATOR_HOST'],

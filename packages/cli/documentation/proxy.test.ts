@@ -15,7 +15,7 @@ import { freePort } from './testing/checkout.ts';
 
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;
 
-/** The block of docs/firebase.md before a service of this test, with the addresses and files that are here. */
+/** Runs the block of docs/firebase.md in front of a service of this test, with local addresses and files. */
 describe.skipIf(!hasNginx)('behind nginx as docs/firebase.md has it (needs nginx)', () => {
   let folder: string;
   let port: number;
@@ -51,7 +51,7 @@ describe.skipIf(!hasNginx)('behind nginx as docs/firebase.md has it (needs nginx
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** From another address of this machine, as somebody who claims yet another one. */
+  /** Calls from another address of this machine, with a forged forwarded address. */
   async function ask(path: string, more: { headers?: object; body?: object } = {}): Promise<IncomingMessage> {
     const place = { host: '127.0.0.1', servername: 'localhost', port, ca: testAuthority, localAddress: '127.0.0.2' };
     const headers = {
@@ -67,13 +67,13 @@ describe.skipIf(!hasNginx)('behind nginx as docs/firebase.md has it (needs nginx
     return answer;
   }
 
-  test('it is a configuration that nginx takes', () => {
+  test('nginx accepts the configuration', () => {
     const { status, stderr } = spawnSync('nginx', ['-t', '-c', file], { encoding: 'utf8' });
     expect(stderr).toContain('test is successful');
     expect([status, stderr]).toEqual([0, expect.not.stringMatching(/\[(emerg|error|crit)\]/)]);
   });
 
-  test('callers have their own address, figures are for nobody, and streams come as they are written', async () => {
+  test('callers have their own address, metrics are for nobody, and streams arrive as they are written', async () => {
     nginx = spawn('nginx', ['-c', file], { stdio: 'ignore' });
     const isThere = async () => (await ask('/health/ready').catch(() => undefined))?.statusCode;
     await expect.poll(isThere).toBe(200);

@@ -11,7 +11,7 @@ import { holdfast } from '../testing.ts';
 import { DocumentShell } from './testing/shell.ts';
 
 const whereItLies = 'import cryptography, sys, zstandard; print(sys.executable)';
-/** A Python that has the two packages. Where there is none the second reader is skipped and told. */
+/** A Python with the two packages. Where there is none, the second reader is skipped with a note. */
 const python = ['/usr/bin/python3', 'python3']
   .map((name) => spawnSync(name, ['-c', whereItLies], { encoding: 'utf8' }))
   .find(({ status }) => status === 0)
@@ -51,7 +51,7 @@ describe.skipIf(python === undefined)('a second reader, by docs/format.md', () =
     await cp(reader, join(shell.folder, 'read_backup.py'));
     await cp(store, join(shell.folder, 'copy'), { recursive: true });
     await shell.install('python3', `exec "${python}" "$@"`);
-    // Whoever runs the tests has the packages: what the page asks for is there.
+    // The machine of this test already has the packages, so `apt-get` only checks the arguments.
     await shell.install('apt-get', 'test "$1" = install');
   });
   afterAll(async () => {
@@ -75,7 +75,7 @@ describe.skipIf(python === undefined)('a second reader, by docs/format.md', () =
   const read = (words: string, folder = 'copy', key = '--master-key-file master.key') =>
     shell.run(`python3 read_backup.py --store '${folder}' ${key} ${words}`);
 
-  /** What the product itself says of a backup. */
+  /** How the product itself exports a backup. */
   async function exported(id: string, folder: string, ...key: string[]) {
     const { code, out, error } = await holdfast('local', 'export', id, '--store', folder, ...key);
     expect(code, error).toBe(0);
@@ -108,7 +108,7 @@ describe.skipIf(python === undefined)('a second reader, by docs/format.md', () =
     ]);
   });
 
-  test('reads what was written in earlier days: shards, accounts beside the documents, a passphrase', {
+  test('reads older formats: shards, accounts beside the documents, a passphrase', {
     tags: 'long',
   }, async () => {
     const key = `--key ${Buffer.alloc(32, 7).toString('base64')}`;
@@ -127,14 +127,14 @@ describe.skipIf(python === undefined)('a second reader, by docs/format.md', () =
     );
   });
 
-  test('a recovery kit opens what it holds the keys of', async () => {
+  test('a recovery kit opens backups under the keys it contains', async () => {
     const kit = await bench.app.request('POST', '/api/v1/organizations/current/recovery-kit', bench.as);
     await writeFile(join(shell.folder, 'kit.txt'), kit.text);
     const { code, out } = await read('list', store, '--kit-file kit.txt');
     expect([code, out.trimEnd().split('\n').length]).toEqual([0, 2]);
   });
 
-  test('a wrong key, a flipped byte and an object that is gone end with one sentence and a code', async () => {
+  test('a wrong key, a flipped byte and a missing object end with one sentence and a code', async () => {
     const sentence = /^[^\n]+\.\n$/;
     const wrong = await read('read latest', 'copy', '--master-key-file other.key');
     expect([wrong.code, wrong.out, wrong.error]).toEqual([4, '', expect.stringMatching(sentence)]);

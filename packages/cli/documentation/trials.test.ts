@@ -16,12 +16,12 @@ import { reachesReceiver, testCertificate } from '../../server/testing/webhook-r
 import { Checkout, freePort } from './testing/checkout.ts';
 import { DocumentShell } from './testing/shell.ts';
 
-/** Four strangers with nothing but README.md: its commands, in its order, none guessed. */
+/** Plays four strangers who only have README.md: its commands, in its order, none guessed. */
 
 const page = 'README.md';
 const installs = 'npm install';
 
-/** The commands of a block, without what it says about them. `npm install` made the tree that runs this. */
+/** The commands of a block, without its comments. `npm install` has already made the tree that runs this test. */
 function commandsOf(name: string, most: number): string[] {
   const lines = shellBlock(page, name)
     .text.trimEnd()
@@ -49,8 +49,8 @@ async function type(line: string, env: Record<string, string> = {}): Promise<str
   return out;
 }
 
-test('the demo holds from start to finish', { timeout: 240_000 }, async () => {
-  // `.ci/run` installs by the first half of this line, and `npm test` is what runs this.
+test('the demo works from start to finish', { timeout: 240_000 }, async () => {
+  // `.ci/run` uses the first half of this line to install, and `npm test` is what runs this test.
   const [first, tests] = commandsOf('demo', 2) as [string, string];
   const [install, demo] = first.split(' && ');
   expect([install, tests]).toEqual([installs, 'npm test']);
@@ -75,7 +75,7 @@ test('a developer has a restored document in eight commands', async () => {
   expect(await type(restore)).toMatch(/Restored +1 document/);
   expect((await document.get()).data()).toEqual(before);
   await firestore.terminate();
-  // The same command without this process in between, with whatever Node the machine has.
+  // The same command without this process, with the Node that the machine has.
   expect(await checkout.run('npx holdfast --version')).toMatch(/^\d+\.\d+\.\d+$/m);
 });
 
@@ -86,7 +86,7 @@ test('an integrator has the typed client and a webhook receiver in five commands
   const there = join(checkout.folder, '../app');
   await copyContract(house);
   await checkout.run(`cd ${house} && ${pack}`);
-  // The one dependency, which comes from the registry otherwise.
+  // The one dependency, which otherwise comes from the registry.
   const zod = `npm pack --silent --pack-destination .. ${join(import.meta.dirname, '../../../node_modules/zod')}`;
   const tarball = (await checkout.run(zod)).trim().split('\n').at(-1);
   await checkout.run(`cd ${house} && ${install} ../${tarball}`, { npm_config_offline: 'true' });
@@ -118,7 +118,7 @@ test('an integrator has the typed client and a webhook receiver in five commands
   await shop.close();
 });
 
-/** What stands before a receiver. */
+/** The proxy in front of a receiver. */
 async function startTlsProxy(port: number): Promise<{ address: string; close: () => void }> {
   const proxy = createHttpsServer(testCertificate, (incoming, outgoing) => {
     const { method, url: path, headers } = incoming;
@@ -134,7 +134,7 @@ async function startTlsProxy(port: number): Promise<{ address: string; close: ()
   return { address, close: () => void proxy.close() };
 }
 
-test('an operator has an own PostgreSQL, two workers, a provider and mail in six commands', {
+test('an operator has their own PostgreSQL, two workers, a provider and mail in six commands', {
   timeout: 180_000,
 }, async () => {
   const [copy, check, api, ...workers] = commandsOf('operator', 6) as [string, string, string, ...string[]];
@@ -189,7 +189,7 @@ test('an operator has an own PostgreSQL, two workers, a provider and mail in six
   };
   const { id } = await call('/organizations', { name: 'Acme' });
   await call('/organizations/current/invites', { email: 'new@example.com', role: 'viewer' }, id);
-  // The mail is a job: a worker has taken it.
+  // The mail is a job, and a worker has run it.
   await expect.poll(() => mail.received.map(({ to }) => to.join())).toEqual(['new@example.com']);
   await expect.poll(() => logs.map((log) => log()).join('')).toContain('"job":"send-mail"');
   await checkout.close();
@@ -198,7 +198,7 @@ test('an operator has an own PostgreSQL, two workers, a provider and mail in six
   await database.drop();
 });
 
-/** As a browser does: to the provider, back with a code, and the cookies that come of it. */
+/** Signs in as a browser does: to the provider, back with a code, and then with the cookies. */
 async function signIn(base: string): Promise<string> {
   const jar = new Map<string, string>();
   let next = `${base}/api/v1/auth/google`;

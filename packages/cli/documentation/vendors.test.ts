@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fences, shellBlock } from '../../server/testing/documentation.ts';
 import { blocksNotRun } from './testing/who-runs.ts';
 
-/** Commands that need an account or a machine of somebody else's, read by the programs themselves where they are installed. */
+/**
+ * Commands that need somebody else's account or machine. The programs themselves check them, where they are installed.
+ */
 
 let folder: string;
 beforeAll(async () => {
@@ -20,7 +22,7 @@ interface Said {
   readonly text: string;
 }
 
-/** In a home of its own, so that nothing of the reader's machine is used or changed. */
+/** In a separate home folder, so that nothing of the reader's machine is used or changed. */
 function run(line: string): Promise<Said> {
   const env = {
     PATH: process.env.PATH,
@@ -40,12 +42,12 @@ function run(line: string): Promise<Said> {
   });
 }
 
-/** Without what makes letters bold. */
+/** Without the control codes for bold text. */
 function plain(text: string): string {
   return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[\\d*m`, 'g'), '').replaceAll(/.[\b]/g, '');
 }
 
-/** Some take longer to tell their version than all else here takes: each is asked once. */
+/** Some programs are slow to print their version, so each is asked once. */
 const installed = new Map<string, boolean>();
 const isInstalled = (program: string): boolean => {
   const known = installed.get(program) ?? answers(program);
@@ -63,7 +65,7 @@ function answers(program: string): boolean {
 
 const optionsIn = (line: string) => [...line.matchAll(/ (--[a-z][\w-]*)/g)].map(([, option]) => option as string);
 
-/** Each reads a line and ends without doing anything. */
+/** Each checks a command line and ends without doing anything. */
 const readers: Readonly<Record<string, (line: string) => Promise<void>>> = {
   aws: async (line) => {
     const { text } = await run(`${line} --endpoint-url http://127.0.0.1:9`);
@@ -92,7 +94,7 @@ const lines = Object.keys(blocksNotRun).flatMap((place) => {
     .map((line) => [place, line.replace(/^sudo /, '')] as const);
 });
 
-test('the unit of docs/firebase.md is one that systemd knows', async ({ skip }) => {
+test('systemd accepts the unit of docs/firebase.md', async ({ skip }) => {
   if (!isInstalled('systemd-analyze')) skip('systemd is not installed here');
   const unit = fences('docs/firebase.md').find(({ language }) => language === 'ini');
   await writeFile(join(folder, 'holdfast.service'), `${unit?.lines.join('\n')}\n`);
@@ -100,8 +102,8 @@ test('the unit of docs/firebase.md is one that systemd knows', async ({ skip }) 
   expect(text).not.toMatch(/Unknown|Failed to parse|Invalid/);
 });
 
-describe('a command that no test can carry out', () => {
-  test.for(lines)('%s: `%s` is one that its program knows', { tags: 'long' }, async ([, line], { skip }) => {
+describe('a command that no test can run', () => {
+  test.for(lines)('%s: `%s` is known to its program', { tags: 'long' }, async ([, line], { skip }) => {
     const [program = ''] = line.split(' ');
     if (!isInstalled(program)) skip(`${program} is not installed here`);
     await (readers[program] ?? byHelp)(line);

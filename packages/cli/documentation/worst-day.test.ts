@@ -42,7 +42,7 @@ beforeAll(async () => {
   await writeFile(join(shell.folder, 'master.key'), testMasterKey);
   await writeFile(join(shell.folder, 'passphrase.txt'), `${passphrase}\n`);
   await writeFile(join(shell.folder, 'recovery-kit.txt'), kit);
-  // What `npm install` brings is what runs this.
+  // `npm install` has already made what runs this test, so it only checks the arguments.
   await shell.install('npm', 'test "$1" = install');
 });
 afterAll(async () => {
@@ -113,7 +113,7 @@ const bucketKeys = {
   AWS_SECRET_ACCESS_KEY: sandboxS3Credential.secretAccessKey,
 };
 
-/** The commands of one block of the page, run by a shell that has the bucket and one secret. */
+/** Runs the commands of one block of the page, in a shell that has the bucket and one secret. */
 async function runBlock(name: string, variables: Record<string, string>, page = worstDay): Promise<string> {
   ran.add(`${page}#${name}`);
   const environment = { METADATA_SERVER_DETECTION: 'none', ...bucketKeys, ...variables };
@@ -132,7 +132,7 @@ async function expectRestored(project: string, newest: string) {
   expect(docs).toHaveLength(expected);
 }
 
-test('keys of a living organization are nobody else’s, whoever has the bucket', async () => {
+test('the keys of a living organization cannot be used by others who have the bucket', async () => {
   const owner = await signUp(bench.app, 'stranger@example.com');
   const as = { token: owner.token, organizationId: await foundOrganization(bench.app, owner) };
   const task = await rescan({ app: bench.app, as }, 'service');
@@ -144,7 +144,7 @@ test('keys of a living organization are nobody else’s, whoever has the bucket'
   expect(keys).toBe(1);
 });
 
-test('every destination holds the keys, and a new server with the master key has every backup back', async () => {
+test('every destination contains the keys, and a new server with the master key has every backup back', async () => {
   await onNewServer(testMasterKey, async (server) => {
     for (const bucket of ['service', 'passphrase'] as const) {
       const task = await rescan(server, bucket);
@@ -154,7 +154,7 @@ test('every destination holds the keys, and a new server with the master key has
   });
 });
 
-test('without the master key nothing opens and that is said; the passphrase opens its own, by the salt of each', {
+test('without the master key nothing opens and the error says so, and the passphrase opens its own backups, by the salt of each', {
   tags: 'long',
 }, async () => {
   await onNewServer(randomBytes(32).toString('base64'), async (server) => {
@@ -190,7 +190,7 @@ test.each([
   },
 );
 
-test('the page of the worst day holds for a new server: with the master key, and with the passphrase', {
+test('the page of the worst day works for a new server: with the master key, and with the passphrase', {
   tags: 'long',
 }, async () => {
   const variables = ({ app, as }: NewServer, Bucket: string) => ({
@@ -211,7 +211,7 @@ test('the page of the worst day holds for a new server: with the master key, and
   });
 });
 
-test('a wrong master key or kit is said by the command line: exit code 4, never an empty bucket', async () => {
+test('the command line reports a wrong master key or kit: exit code 4, never an empty bucket', async () => {
   const environment = { ...bucketKeys, MASTER_KEY: randomBytes(32).toString('base64') };
   const verify = (more = '') =>
     shell.run(`holdfast local verify latest --store '${storeOf('service')}' ${more}`, environment);
@@ -222,7 +222,7 @@ test('a wrong master key or kit is said by the command line: exit code 4, never 
   expect((await verify('--kit-file foreign-kit.txt')).code).toBe(4);
 });
 
-test('the worst day takes two commands, as README.md says, in a process of their own', async () => {
+test('the worst day takes two commands, as README.md says, in a separate process', async () => {
   await shell.install('holdfast', `exec "${process.execPath}" "${main}" "$@"`);
   const commands = shellBlock('README.md', 'disaster').text.trimEnd().split('\n');
   expect(commands).toHaveLength(2);
@@ -236,7 +236,7 @@ test('every block of the page was run', { tags: 'long' }, () => {
   for (const { name } of shellBlocks(worstDay)) expect(ran).toContain(`${worstDay}#${name}`);
 });
 
-test('the kit is the owner’s and audited; the passphrase that came after it asks for a new one', async () => {
+test('the kit is for the owner and audited, and a passphrase that is set later requires a new kit', async () => {
   expect(kit).toContain('holdfast local restore latest');
   expect(kit).not.toContain(sandboxS3Credential.secretAccessKey);
   expect((await bench.get('/organizations/current')).recoveryKitTakenAt).toBeNull();
@@ -248,7 +248,7 @@ test('the kit is the owner’s and audited; the passphrase that came after it as
   expect(body.data).toHaveLength(1);
 });
 
-test('a key that is withdrawn leaves the destinations too, and a purge takes the keys first', async () => {
+test('a withdrawn key is removed from the destinations too, and a purge removes the keys first', async () => {
   const store = await createS3Store({
     kind: 's3',
     bucket: 'passphrase',

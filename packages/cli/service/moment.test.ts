@@ -11,7 +11,7 @@ test('moments are given in words or as times', () => {
   expect(parseMoment('2026-03-01T11:59:59.123456Z', now)).toBe('2026-03-01T11:59:59.123456Z');
 });
 
-test('what is no moment is refused with an example', () => {
+test('an invalid moment is refused with an example', () => {
   for (const text of ['yesterday', '2 fortnights ago', '', '2026-13-45T00:00:00Z', '-1 hours ago'])
     expect(() => parseMoment(text, now), text).toThrow('2 hours ago');
 });

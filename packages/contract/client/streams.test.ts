@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { HoldfastError } from './error.ts';
 import { HoldfastStream } from './streams.ts';
 
-test('a stream of events in which nothing is heard is one that broke; a comment is something, and a file may take its time', async () => {
+test('a stream of events that is silent has broken, a comment is not silence, and a file may take its time', async () => {
   vi.useFakeTimers({ now: Date.parse('2026-11-18T09:00:00Z') });
   try {
     let say: (text: string) => void = () => {};

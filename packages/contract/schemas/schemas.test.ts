@@ -24,7 +24,7 @@ describe('text', () => {
     expect(text({ max: 10 }).safeParse(value).success).toBe(false);
   });
 
-  test.each(['', 'Zürich', '日本', '👩‍🚀', 'a\u0301'])('takes %j', (value) => {
+  test.each(['', 'Zürich', '日本', '👩‍🚀', 'a\u0301'])('accepts %j', (value) => {
     expect(text({ max: 20 }).safeParse(value).success).toBe(true);
   });
 
@@ -92,7 +92,7 @@ describe('a new backup', () => {
   });
 });
 
-test('names of documents may hold what Firestore allows in them, line ends included', () => {
+test('names of documents may contain what Firestore allows, line ends included', () => {
   const { documentPath } = operations.getBackupDocument.params.parse({ backupId: 'bkp_1', documentPath: 'users/a\nb' });
   expect(documentPath).toBe('users/a\nb');
   expect(startRestore.body.safeParse({ backupId: 'bkp_1', documentIds: ['users/\ud800'] }).success).toBe(false);
@@ -122,7 +122,7 @@ describe('a new restore', () => {
   ])('names %s as the fault of %j', (field, fields) => {
     expect(fault(fields)).toBe(field);
   });
-  test('takes bare ids within one collection, and equal collections in both places', () => {
+  test('accepts bare ids within one collection, and equal collections in both places', () => {
     expect(fault({ backupId: 'bkp_1', documentIds: ['ada'], collections: ['users'] })).toBeUndefined();
     expect(fault({ backupId: 'bkp_1', collections: ['a', 'b'], options: { collections: ['b', 'a'] } })).toBeUndefined();
   });
@@ -215,7 +215,7 @@ describe('credentials', () => {
   });
 });
 
-test('no input whatsoever makes a check throw instead of answering', () => {
+test('no input makes a check throw instead of answering', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...allOperations),

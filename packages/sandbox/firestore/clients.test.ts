@@ -19,7 +19,7 @@ let sandbox: FirestoreSandbox;
 beforeAll(async () => {
   sandbox = await startFirestoreSandbox();
   process.env.FIRESTORE_EMULATOR_HOST = sandbox.address;
-  // The clients would otherwise look for a metadata server on the network.
+  // Otherwise the clients would look for a metadata server on the network.
 });
 
 afterAll(async () => {
@@ -153,7 +153,7 @@ test('@google-cloud/firestore reads over REST what it wrote over gRPC', async ()
   await Promise.all([rest.terminate(), written.terminate()]);
 });
 
-test('firebase-admin, unchanged, reads and writes through its own door', async () => {
+test('firebase-admin, unchanged, reads and writes through its own API', async () => {
   const app = initializeApp({ projectId: 'admin-project' }, 'sandbox-test');
   const firestore = getFirestore(app);
   await firestore.doc('users/ada').set({ born: 1815 });

@@ -104,7 +104,7 @@ test('a commit can take effect and lose its answer', async () => {
   expect(await query(client, { from: [{ collectionId: 'a' }] })).toEqual(['a/1']);
 });
 
-test('one write of a batch fails with a status of its own, its neighbours are made', async () => {
+test('one write of a batch fails with its own status, and the others are made', async () => {
   sandbox.control.addFault({ method: 'BatchWrite', document: 'q/1', status: 'ABORTED', times: 1 });
   const writes = [0, 1, 2].map((n) => setWrite(`q/${n}`, fields({ n })));
   const codes = async () => {
@@ -127,7 +127,7 @@ test('above the write quota, commits fail whole and batches in part', async () =
 });
 
 describe('access', () => {
-  test('reads and writes can be denied apart, per project and token', async () => {
+  test('reads and writes can be denied separately, per project and token', async () => {
     sandbox.control.deny({ project: 'demo', access: 'write', token: 'reader' });
     client.token = 'reader';
     await expect(set(client, 'a/1', fields({ n: 1 }))).rejects.toThrow('PERMISSION_DENIED: Missing or insufficient');
@@ -168,7 +168,7 @@ describe('access', () => {
   });
 });
 
-test('counters tell what the traffic would cost', async () => {
+test('counters show what the traffic would cost', async () => {
   fillFast(sandbox.control.database(name), { collection: 'plain', documents: 1500 });
   await set(client, 'a/1', fields({ n: 1 }));
   await client.unary('Commit', { database: database, writes: [{ delete: `${root}/a/1` }] });

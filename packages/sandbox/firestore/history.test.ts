@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('wait'), micros: fc.integer({ min: 1, max: 60_000_000 }) }),
 ) as fc.Arbitrary<Step>;
 
-/** The simple truth: a map of documents after each commit. */
+/** The simple model: a map of documents after each commit. */
 type Model = ReadonlyMap<string, number>;
 
 function path(id: number): string {
@@ -52,7 +52,7 @@ function contentOf(document: Uint8Array): number {
   return value.rank === 2 ? value.double : Number.NaN;
 }
 
-test('after any sequence of writes, reads at any past time show what a simple model says was there', async () => {
+test('after any sequence of writes, reads at any past time return the contents of a simple model', async () => {
   const clock = new ManualClock();
   const sandbox = await startFirestoreSandbox({ clock });
   const client = new RawClient(sandbox.port);

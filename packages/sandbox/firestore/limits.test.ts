@@ -9,7 +9,10 @@ const { sandbox, client, stop } = await startWithClient();
 afterAll(stop);
 
 /** Size of a document `l/d` with one string field `s` of `length` letters, by the documented formula. */
-/** Of the document `l/d` whose field `s` is an array of two strings: none may have all of the room. */
+/**
+ * Of the document `l/d` whose field `s` is an array of two strings, because one string alone may not fill the whole
+ * document.
+ */
 function sizeOf(length: number): number {
   return 16 + 2 + 2 + (1 + 1 + length + 2) + 32;
 }

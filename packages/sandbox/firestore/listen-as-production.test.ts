@@ -22,7 +22,7 @@ afterEach(async () => {
   await sandbox.stop();
 });
 
-/** Two documents, heard of; then one is deleted and one added while nobody listens. */
+/** Receives two documents; then one is deleted and one added while nobody listens. */
 async function resumeToken(): Promise<Uint8Array> {
   await set(client, 'a/1', fields({ n: 1 }));
   await set(client, 'a/2', fields({ n: 1 }));
@@ -35,7 +35,7 @@ async function resumeToken(): Promise<Uint8Array> {
   return first.token;
 }
 
-test('while the stream lives, deletions are told', async () => {
+test('while the stream lives, deletions are sent', async () => {
   await set(client, 'a/1', fields({ n: 1 }));
   const ear = new Ear(client).add(1, collection('a'));
   await ear.snapshot();
@@ -44,14 +44,14 @@ test('while the stream lives, deletions are told', async () => {
   ear.stream.cancel();
 });
 
-test('after a resume no deletion is told; a count stands in its place', async () => {
+test('after a resume no deletion is sent, but a count instead', async () => {
   const ear = new Ear(client).add(1, { ...collection('a'), resumeToken: await resumeToken() });
   expect(await ear.snapshot()).toEqual(['ADD 1', 'change a/3 1', 'filter 1 2', 'CURRENT 1']);
   expect(ear.responses.find(({ filter }) => filter)?.filter.unchangedNames).toBeFalsy();
   ear.stream.cancel();
 });
 
-test('a listener that sent its count gets a bloom filter that misses no name that still matches', async () => {
+test('a listener that sent its count gets a bloom filter that contains every name that still matches', async () => {
   const resume = { resumeToken: await resumeToken(), expectedCount: { value: 2 } };
   const ear = new Ear(client).add(1, { ...collection('a'), ...resume });
   await ear.snapshot();
@@ -77,7 +77,7 @@ test('filters can be kept back altogether', async () => {
   ear.stream.cancel();
 });
 
-test('a stale position runs, and bills, the whole query again', async () => {
+test('a stale position runs and bills the whole query again', async () => {
   const token = await resumeToken();
   clock.micros += 31 * minuteMicros;
   sandbox.control.resetCounters();
@@ -87,7 +87,7 @@ test('a stale position runs, and bills, the whole query again', async () => {
   ear.stream.cancel();
 });
 
-test('a target that does not catch up is removed without a position, and the others live on', async () => {
+test('a target that does not catch up is removed without a position, and the others stay', async () => {
   for (let id = 0; id < 5; id++) await set(client, `a/${id}`, fields({ n: 1 }));
   sandbox.control.setListenMode('as-production', { catchUpDocumentsMax: 3 });
   const ear = new Ear(client).add(1, collection('a'));
@@ -121,13 +121,13 @@ test('a listener that falls too far behind is ended with RESOURCE_EXHAUSTED', as
   await expect(ear.stream.done).rejects.toThrow('RESOURCE_EXHAUSTED');
 });
 
-test('streams are cut at any moment when told so', async () => {
+test('streams are cut at any moment on command', async () => {
   sandbox.control.setListenMode('as-production', { cutAfterMs: [5, 30] });
   const ear = new Ear(client).add(1, collection('a'));
   await expect(ear.stream.done).rejects.toThrow();
 });
 
-test('a database without real-time updates says so and refuses to be listened to', async () => {
+test('a database without real-time updates says so and refuses listeners', async () => {
   sandbox.control.setEdition(name, { edition: 'enterprise', realtimeUpdates: false });
   const ear = new Ear(client).add(1, collection('a'));
   await expect(ear.stream.done).rejects.toThrow('FAILED_PRECONDITION');
@@ -138,6 +138,6 @@ test('a database without real-time updates says so and refuses to be listened to
   });
 });
 
-test('generous listeners know no limits', () => {
+test('generous listeners have no limits', () => {
   expect(listenBehaviour('generous')).toMatchObject({ bufferDocumentsMax: Infinity, cutAfterMs: null });
 });

@@ -6,7 +6,7 @@ import { RawClient } from './testing/raw-client.ts';
 import { startForTest } from './testing/start-with-client.ts';
 import { hour, secondMicros, timestampFrom } from './values/timestamp.ts';
 
-test('a listener gets what is there, then every change', async () => {
+test('a listener gets the present documents, then every change', async () => {
   const { client } = await startForTest();
   await set(client, 'a/1', fields({ n: 1 }));
   const ear = new Ear(client).add(1, collection('a'));
@@ -18,7 +18,7 @@ test('a listener gets what is there, then every change', async () => {
   ear.stream.cancel();
 });
 
-test('a document that stops matching is removed, and one document tells all its targets at once', async () => {
+test('a document that stops matching is removed, and one message covers all its targets', async () => {
   const { client } = await startForTest();
   const even = { where: { fieldFilter: { field: { fieldPath: 'even' }, op: 5, value: Buffer.from([0x10, 1]) } } };
   const ear = new Ear(client).add(1, collection('a')).add(2, collection('a', even));
@@ -91,7 +91,7 @@ test('a token that is too old resets the target and sends everything again', asy
   second.stream.cancel();
 });
 
-test('an existence filter says so when the listener’s count does not fit', async () => {
+test('an existence filter is sent when the listener’s count is wrong', async () => {
   const { client } = await startForTest();
   const time = await set(client, 'a/1', fields({ n: 1 }));
   const resume = { ...collection('a'), readTime: timestampFrom(time) };
@@ -103,7 +103,7 @@ test('an existence filter says so when the listener’s count does not fit', asy
   wrong.stream.cancel();
 });
 
-test('a kindless query is refused, and the stream’s other targets live on', async () => {
+test('a kindless query is refused, and the stream’s other targets stay', async () => {
   const { client } = await startForTest();
   const ear = new Ear(client).add(1, collection('a'));
   await ear.snapshot();
@@ -136,7 +136,7 @@ test('a collection group is listened to across its parents', async () => {
   ear.stream.cancel();
 });
 
-test('a quiet stream hears from time to time that nothing has happened up to now', async () => {
+test('a quiet stream regularly says that nothing has happened so far', async () => {
   const { clock } = await startForTest();
   const quick = await startFirestoreSandbox({ clock, listenHeartbeatMs: 50 });
   const times: number[] = [];

@@ -10,7 +10,7 @@ import { RawClient } from './testing/raw-client.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
-test('in a process of its own it prints its addresses, serves a sample, and goes when told', async () => {
+test('in a separate process it prints its addresses, serves a sample, and ends when told', async () => {
   const child = spawn(process.execPath, [main, '--sample', '300', '--project', 'demo'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -27,7 +27,7 @@ test('in a process of its own it prints its addresses, serves a sample, and goes
   expect(code).toBe(0);
 });
 
-test('what is wrong with the command is said in a sentence', { tags: 'long' }, async () => {
+test('a mistake in the command is reported in one sentence', { tags: 'long' }, async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;

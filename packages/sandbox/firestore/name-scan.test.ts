@@ -26,7 +26,7 @@ function numericId(segment: string): number | null {
   return match === null ? null : Number(match[1]);
 }
 
-/** Name order, spelt out. */
+/** The order of names, written out. */
 function compareNames(left: string, right: string): number {
   const [a, b] = [left.split('/'), right.split('/')];
   for (let index = 0; index < Math.min(a.length, b.length); index++) {

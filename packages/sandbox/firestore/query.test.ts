@@ -197,7 +197,7 @@ describe('the whole database', () => {
       .map(({ document }) => splitDocument(document).name.slice(root.length + 1));
   }
 
-  test('a kindless query gives every document of every depth in name order', async () => {
+  test('a kindless query returns every document of every depth in name order', async () => {
     expect(await names({ from: [{ allDescendants: true }] })).toEqual(paths);
     const reference = value.reference(`${root}/a/b/sub/1`);
     const rest = await names({
@@ -208,12 +208,12 @@ describe('the whole database', () => {
     expect(rest).toEqual(paths.slice(4));
   });
 
-  test('below a document it gives that document’s descendants, and without descendants its children', async () => {
+  test('below a document it returns that document’s descendants, and without descendants its children', async () => {
     expect(await names({ from: [{ allDescendants: true }] }, `${root}/a/b`)).toEqual(['a/b/sub/1', 'a/b/sub/1/sub/2']);
     expect(await names({ from: [{}] }, `${root}/a/b`)).toEqual(['a/b/sub/1']);
   });
 
-  test('a collection group gathers one collection id from everywhere', async () => {
+  test('a collection group includes one collection id from everywhere', async () => {
     expect(await names({ from: [{ collectionId: 'sub', allDescendants: true }] })).toEqual([
       'a/b/sub/1',
       'a/b/sub/1/sub/2',

@@ -38,7 +38,7 @@ interface Answer {
   readonly isWhole: boolean;
 }
 
-/** Over HTTP/2, and the bytes as they come. */
+/** Over HTTP/2, with the raw bytes. */
 async function askHttp2(body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   const session: ClientHttp2Session = connect(`http://${sandbox.address}`);
   const stream = session.request({ ':method': 'POST', ':path': `/v1/${encodeURI(root)}:runQuery`, ...headers });
@@ -103,7 +103,7 @@ describe('a query over REST', () => {
     expect(past).toHaveLength(9);
   });
 
-  test('is compressed as a whole for those who ask for it in both ways that Google wants', async () => {
+  test('is compressed as a whole for clients that ask for it in both ways that Google wants', async () => {
     fillFast(sandbox.control.database(name), { collection: 'a', documents: 3_000 });
     const plain = await askHttp2(namesOf('a'));
     const half = await askHttp2(namesOf('a'), { 'accept-encoding': 'gzip' });
@@ -119,11 +119,11 @@ describe('a query over REST', () => {
     });
   });
 
-  test('waits for a reader that does not keep up', { tags: 'long' }, async () => {
+  test('waits for a slow reader', { tags: 'long' }, async () => {
     fillFast(sandbox.control.database(name), { collection: 'a', documents: 60_000 });
     const response = await ask({ structuredQuery: { from: [{ collectionId: 'a' }] } });
     await new Promise((resolve) => setTimeout(resolve, 300));
-    // A query is counted when all of it was handed on.
+    // A query is counted when all of it was sent.
     expect(sandbox.control.counters().methods.RunQuery!.documents).toBe(0);
     expect(await response.json()).toHaveLength(60_000);
     expect(sandbox.control.counters().methods.RunQuery!.documents).toBe(60_000);
@@ -131,7 +131,7 @@ describe('a query over REST', () => {
 });
 
 describe('a query over REST that fails', () => {
-  test('says so with the status of HTTP and the one of gRPC, as the only element', async () => {
+  test('reports the status of HTTP and of gRPC, as the only element', async () => {
     sandbox.control.deny({ project: 'demo' });
     const denied = await ask(namesOf('a'));
     expect(denied.status).toBe(403);
@@ -167,7 +167,7 @@ describe('a query over REST that fails', () => {
     expect(elements.at(-1)).toMatchObject({ error: { code: 503, status: 'UNAVAILABLE' } });
   });
 
-  test('by a lost connection stops where it is, and what was sent until then arrives', async () => {
+  test('by a lost connection stops there, and everything sent before arrives', async () => {
     fillFast(sandbox.control.database(name), { collection: 'a', documents: 1_000 });
     sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 100, reset: true });
     const { bytes, isWhole } = await askHttp2(namesOf('a'), packed);

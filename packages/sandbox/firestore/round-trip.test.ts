@@ -14,7 +14,7 @@ async function readFields(path: string): Promise<Buffer> {
   return Buffer.from(splitDocument(response!.found).fields);
 }
 
-test('any tree of values is read back as the very bytes that were written', { tags: 'long' }, async () => {
+test('any tree of values is read back as exactly the bytes that were written', { tags: 'long' }, async () => {
   await fc.assert(
     fc.asyncProperty(anyFields, async (entries) => {
       const written = documentFields(...entries);

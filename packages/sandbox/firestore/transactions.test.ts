@@ -81,7 +81,7 @@ test('a read-only transaction reads at a chosen time', async () => {
   expect(await read('a/1', transaction)).toBe(true);
 });
 
-test('a transaction that was rolled back, committed, or left alone for a minute is gone', async () => {
+test('a transaction that was rolled back, committed, or idle for a minute is gone', async () => {
   const rolledBack = await begin();
   await client.stream('Rollback', { database: database, transaction: rolledBack });
   await expect(commit(rolledBack)).rejects.toThrow(/INVALID_ARGUMENT.*no longer valid/);

@@ -67,7 +67,7 @@ describe('transforms', () => {
     expect(await fieldOf('t/array', ['v'])).toEqual(value.array([value.string('a')]));
   });
 
-  test('the server’s time is the commit’s', async () => {
+  test('the server’s time is that of the commit', async () => {
     const transforms = [{ fieldPath: 'at', setToServerValue: 1 }];
     const response = await commit({ update: documentBytes('t/time', Buffer.alloc(0)), updateTransforms: transforms });
     expect(await fieldOf('t/time', ['at'])).toEqual(value.timestamp(timeOf(response.commitTime)));
@@ -75,7 +75,7 @@ describe('transforms', () => {
 });
 
 describe('masks', () => {
-  test('quoted paths reach odd names, absent fields are deleted, maps on the way are made', async () => {
+  test('quoted paths reach odd names, absent fields are deleted, and missing maps are made', async () => {
     await set(client, 'm/d', documentFields(['a.b', value.map(['`', value.integer(1)])], ['gone', value.integer(1)]));
     const paths = [['a.b', '`'], ['gone'], ['new', 'deep']].map(formatFieldPath);
     const content = documentFields(
@@ -143,7 +143,7 @@ test('documents are created, updated and deleted one at a time too', async () =>
   await expect(client.unary('GetDocument', { name: `${root}/one/two` })).rejects.toThrow('NOT_FOUND');
 });
 
-test('a listing follows an order of its own, page by page', async () => {
+test('a listing can have its own order, page by page', async () => {
   for (const [id, n] of Object.entries({ a: 2, b: 3, c: 1 })) await set(client, `sorted/${id}`, fields({ n }));
   const request = { parent: root, collectionId: 'sorted', orderBy: 'n desc', pageSize: 2 };
   const first = await client.unary('ListDocuments', request);
@@ -182,12 +182,12 @@ test('a stream’s unread answers do not pile up in the server', { tags: 'long' 
     return conversation;
   });
   await new Promise((resolve) => setTimeout(resolve, 300));
-  // Eight times 54 MB were asked for; what is held is a megabyte or two for each.
+  // Eight times 54 MB were requested; a megabyte or two are held for each.
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(80 * 1024 * 1024);
   for (const conversation of stalled) conversation.destroy();
 });
 
-test('a vector has no fields: one that is set inside of it takes its place, and one that is asked for is not there', async () => {
+test('a vector has no fields: one that is set inside replaces it, and one that is requested does not exist', async () => {
   const write = (content: Buffer, ...fieldPaths: string[]) =>
     commit({ update: documentBytes('vectors/d', content), updateMask: { fieldPaths } });
   await set(client, 'vectors/d', documentFields(['v', value.vector([1, 2])]));

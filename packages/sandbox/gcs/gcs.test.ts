@@ -23,7 +23,7 @@ function clientOf(sandbox: GcsSandbox, token = 'sandbox-token', autoRetry = fals
     authClient,
     retryOptions: { autoRetry, maxRetryDelay: 1 },
   });
-  // The client forgets its credentials when it begins a resumable upload at an endpoint that is not Google's.
+  // The client drops its credentials when it begins a resumable upload at an endpoint that is not Google's.
   storage.interceptors.push({
     request(options) {
       options.headers = { ...options.headers, authorization: `Bearer ${token}` };
@@ -57,32 +57,29 @@ describe.each(['memory', 'disk'])('the official client against the %s sandbox', 
   });
   afterAll(() => sandbox.stop());
 
-  test.each([true, false])(
-    'objects come back byte for byte with what was said about them (resumable: %s)',
-    async (resumable) => {
-      const bytes = randomBytes(300_000);
-      const file = bucket.file(`a/ü ~!*'()&=+$,;:@?[]"<>${resumable}`);
-      await file.save(bytes, {
-        resumable,
-        metadata: { contentType: 'application/x-thing', cacheControl: 'no-store', metadata: { colour: 'red' } },
-      });
-      const [got] = await file.download();
-      expect(got.equals(bytes)).toBe(true);
-      const [metadata] = await file.getMetadata();
-      expect(metadata).toMatchObject({
-        size: '300000',
-        contentType: 'application/x-thing',
-        cacheControl: 'no-store',
-        metadata: { colour: 'red' },
-      });
-      expect(metadata.md5Hash).toBeDefined();
-      expect((await file.exists())[0]).toBe(true);
-      await file.delete();
-      expect((await file.exists())[0]).toBe(false);
-      expect(await failure(file.download())).toMatchObject({ code: 404 });
-      expect(await failure(file.getMetadata())).toEqual({ code: 404, reason: 'notFound' });
-    },
-  );
+  test.each([true, false])('objects come back byte for byte with their metadata (resumable: %s)', async (resumable) => {
+    const bytes = randomBytes(300_000);
+    const file = bucket.file(`a/ü ~!*'()&=+$,;:@?[]"<>${resumable}`);
+    await file.save(bytes, {
+      resumable,
+      metadata: { contentType: 'application/x-thing', cacheControl: 'no-store', metadata: { colour: 'red' } },
+    });
+    const [got] = await file.download();
+    expect(got.equals(bytes)).toBe(true);
+    const [metadata] = await file.getMetadata();
+    expect(metadata).toMatchObject({
+      size: '300000',
+      contentType: 'application/x-thing',
+      cacheControl: 'no-store',
+      metadata: { colour: 'red' },
+    });
+    expect(metadata.md5Hash).toBeDefined();
+    expect((await file.exists())[0]).toBe(true);
+    await file.delete();
+    expect((await file.exists())[0]).toBe(false);
+    expect(await failure(file.download())).toMatchObject({ code: 404 });
+    expect(await failure(file.getMetadata())).toEqual({ code: 404, reason: 'notFound' });
+  });
 
   test('an empty object is an object', async () => {
     for (const resumable of [true, false]) {
@@ -105,7 +102,7 @@ describe.each(['memory', 'disk'])('the official client against the %s sandbox', 
     expect((await failure(file.download({ start: bytes.length, end: bytes.length + 5 }))).code).toBe(416);
   });
 
-  test('of two writers that want the object to be new, one wins', async () => {
+  test('of two writers that require a new object, one wins', async () => {
     const outcomes = await Promise.all(
       [1, 2, 3, 4].map((n) =>
         failure(
@@ -126,7 +123,7 @@ describe.each(['memory', 'disk'])('the official client against the %s sandbox', 
     expect((await failure(bucket.file('once', { generation: generation as string }).download())).code).toBe(404);
   });
 
-  test('digests that do not fit are refused and nothing is stored', async () => {
+  test('wrong digests are refused and nothing is stored', async () => {
     const md5Hash = Buffer.alloc(16).toString('base64');
     expect(
       await failure(bucket.file('wrong').save('x', { resumable: false, validation: false, metadata: { md5Hash } })),
@@ -179,7 +176,7 @@ describe.each(['memory', 'disk'])('the official client against the %s sandbox', 
     expect((await storage.getBuckets())[0].map((one) => one.name)).toEqual(['things']);
   });
 
-  test('copies and compositions hold their bytes although the sources go', async () => {
+  test('copies and compositions keep their bytes when the sources are deleted', async () => {
     const bytes = randomBytes(100_000);
     await bucket.file('source').save(bytes, { metadata: { metadata: { a: '1' } } });
     await bucket.file('source').copy(bucket.file('copied'));
@@ -240,7 +237,7 @@ describe('protection', () => {
     await bucket.file('x').delete();
   });
 
-  test('a locked retention of one object ends by itself alone; an unlocked one by say-so', async () => {
+  test('a locked retention of one object can only expire, and an unlocked one can be removed explicitly', async () => {
     const [bucket] = await storage.createBucket('locked', { enableObjectRetention: true });
     const retainUntilTime = new Date(nowMs + dayMs).toISOString();
     const file = bucket.file('x');
@@ -275,7 +272,7 @@ describe('callers, strictness and faults', () => {
   });
   afterAll(() => sandbox.stop());
 
-  test('a bearer token opens what its caller may, and nothing without one', async () => {
+  test('a bearer token gives the access of its caller, and without one nothing is allowed', async () => {
     await clientOf(sandbox).bucket('one').file('x').save('x', { resumable: false });
     const reader = clientOf(sandbox, 'reader');
     expect(String((await reader.bucket('one').file('x').download())[0])).toBe('x');
@@ -289,7 +286,7 @@ describe('callers, strictness and faults', () => {
     expect((await fetch(`${sandbox.endpoint}/storage/v1/b/one/o`)).status).toBe(401);
   });
 
-  test('what the sandbox does not do is said, never pretended', async () => {
+  test('unsupported requests are refused, never ignored', async () => {
     const storage = clientOf(sandbox);
     expect(
       await failure(storage.bucket('one').file('x').save('x', { resumable: false, predefinedAcl: 'publicRead' })),
@@ -299,7 +296,7 @@ describe('callers, strictness and faults', () => {
     expect((await failure(storage.bucket('one').iam.getPolicy())).code).toBe(501);
   });
 
-  test('a resumable upload tells how far it is, takes whole units, and can be cancelled', async () => {
+  test('a resumable upload reports its position, accepts whole units, and can be cancelled', async () => {
     const authorization = 'Bearer sandbox-token';
     const start = await fetch(`${sandbox.endpoint}/upload/storage/v1/b/one/o?uploadType=resumable&name=steps`, {
       method: 'POST',
@@ -347,7 +344,7 @@ describe('callers, strictness and faults', () => {
   });
 });
 
-test('what was acknowledged in disk mode is there after a restart, and nothing is left over', async () => {
+test('acknowledged changes in disk mode survive a restart, and nothing is left over', async () => {
   const where = join(folder, 'restart');
   const first = await startGcsSandbox({ folder: where, buckets: ['kept'] });
   const bytes = randomBytes(mib);
@@ -361,7 +358,7 @@ test('what was acknowledged in disk mode is there after a restart, and nothing i
   await second.stop();
 });
 
-test('it runs as a process of its own', async () => {
+test('it runs as a separate process', async () => {
   const { endpoint, stop } = await startProcess(new URL('main.ts', import.meta.url), '--token', 'secret');
   const [buckets] = await clientOf({ endpoint } as GcsSandbox, 'secret').getBuckets();
   expect(buckets.map((bucket) => bucket.name)).toEqual(['mine']);

@@ -127,7 +127,7 @@ describe('accounts', () => {
     expect(await message({ users: [] })).toBe('MISSING_USER_ACCOUNT');
   });
 
-  it('an e-mail address of another account is refused to that user alone when a check is asked for', async () => {
+  it('with a check, only the user with the e-mail address of another account is refused', async () => {
     await call('accounts:batchCreate', { users: [{ localId: 'a', email: 'a@example.com' }] });
     const users = [
       { localId: 'a', email: 'a@example.com' },
@@ -144,7 +144,7 @@ describe('accounts', () => {
     expect((await call('tenants/t1/accounts:batchGet')).body.users).toMatchObject([{ localId: 'a', tenantId: 't1' }]);
   });
 
-  it('query counts and finds by e-mail, and delete of a stranger is USER_NOT_FOUND', async () => {
+  it('query counts and finds by e-mail, and delete of an unknown user is USER_NOT_FOUND', async () => {
     await call('accounts:batchCreate', { users: [{ localId: 'a', email: 'a@example.com' }, { localId: 'b' }] });
     expect((await call('accounts:query', { returnUserInfo: false })).body).toEqual({ recordsCount: '2' });
     const found = await call('accounts:query', { expression: [{ email: 'A@example.com' }] });

@@ -73,7 +73,7 @@ describe('consent and code exchange', () => {
     expect(verify.verify({ key: keys.keys[0]!, format: 'jwk' }, signature!, 'base64url')).toBe(true);
   });
 
-  it('a code is good once, for its client, redirect and verifier only', async () => {
+  it('a code is valid once, for its client, redirect and verifier only', async () => {
     const code = (await consent()).searchParams.get('code')!;
     const form = { grant_type: 'authorization_code', code, redirect_uri: callback, ...client };
     expect((await post('/token', form)).status).toBe(200);
@@ -97,7 +97,7 @@ describe('consent and code exchange', () => {
 });
 
 describe('tokens', () => {
-  it('revoked consent answers invalid_grant in the words of Google', async () => {
+  it('revoked consent answers invalid_grant with the message of Google', async () => {
     const refreshToken = sandbox.control.issueRefreshToken('ada@example.com');
     const google = new UserRefreshClient({
       clientId: client.client_id,
@@ -136,7 +136,7 @@ describe('tokens', () => {
     expect((await post('/revoke', { token: body.refresh_token! })).body.error).toBe('invalid_token');
   });
 
-  it('the signed assertion of a service account earns a token, and one signed with another key does not', async () => {
+  it('the signed assertion of a service account gets a token, and one signed with another key does not', async () => {
     const key = sandbox.control.createServiceAccount('shop');
     const forged = sandbox.control.createServiceAccount('shop', 'other');
     const exchange = (privateKey: string) => {

@@ -53,7 +53,7 @@ it('pages through exactly the projects the caller can see, in each of the three 
   expect((await get('/v3/projects:search?query=displayName:Shop')).projects).toHaveLength(1);
 });
 
-it('a database tells its location, PITR and how far back it can be read', async () => {
+it('a database shows its location, PITR and how far back it can be read', async () => {
   const { databases } = await get('/v1/projects/shop/databases');
   expect(databases).toHaveLength(2);
   const database = (await get('/v1/projects/shop/databases/eu')) as Record<string, string>;
@@ -65,13 +65,13 @@ it('a database tells its location, PITR and how far back it can be read', async 
   expect(Math.round(daysBack)).toBe(7);
 });
 
-it('a missing database is not found, a closed project is denied, no token is unauthenticated', async () => {
+it('a missing database is not found, a closed project is denied, and no token is unauthenticated', async () => {
   expect((await get('/v1/projects/shop/databases/none')).error).toMatchObject({ code: 404, status: 'NOT_FOUND' });
   expect((await get('/v1/projects/closed/databases')).error).toMatchObject({ code: 403, status: 'PERMISSION_DENIED' });
   expect((await fetch(`${sandbox.url}/v1/projects`)).status).toBe(401);
 });
 
-it('faults hit the calls they name, as often as they say, and then wear off', async () => {
+it('faults affect the calls they name, as often as they say, and then end', async () => {
   sandbox.control.setFaults([{ kind: 'throttled', path: '/v1/projects', times: 2 }]);
   expect((await get('/v1beta1/projects')).error).toBeUndefined();
   expect((await get('/v1/projects')).error).toMatchObject({ code: 429, status: 'RESOURCE_EXHAUSTED' });

@@ -37,7 +37,7 @@ test.each([
   expect(checksumOf(name, Buffer.from('123456789')).toString('hex')).toBe(expected);
 });
 
-test('a checksum does not depend on how the bytes are cut, and two combine to that of the whole', () => {
+test('a checksum does not depend on how the bytes are split, and two combine to that of the whole', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 200 }), (a, b) => {
       for (const name of ['CRC32', 'CRC32C', 'CRC64NVME'] as const) {
@@ -83,7 +83,7 @@ test('ranges are read as HTTP defines them', () => {
 });
 
 test.each(['memory', 'disk'])(
-  '%s contents give back any range of pieces put together, and free them with the last holder',
+  '%s contents return any range of joined pieces, and free them with the last holder',
   async (mode) => {
     const contents = mode === 'disk' ? diskContents(folder) : memoryContents();
     const bytes = randomBytes(300_000);
@@ -111,7 +111,7 @@ test.each(['memory', 'disk'])(
   },
 );
 
-test('a catalogue knows what was recorded, also after a last line that was cut off', async () => {
+test('a catalogue contains what was recorded, also after an incomplete last line', async () => {
   const first = await diskCatalogue(folder);
   await Promise.all([first.set('a', { n: 1 }), first.set('b', { n: 2 }), first.set('a', { n: 3 }), first.delete('b')]);
   await first.close();
@@ -121,7 +121,7 @@ test('a catalogue knows what was recorded, also after a last line that was cut o
   await second.close();
 });
 
-test('the same seed gives the same faults, in the shares that were asked for', () => {
+test('the same seed gives the same faults, in the requested shares', () => {
   const run = () => {
     const faults = new Faults();
     faults.set({ seed: 5, errorRate: 0.25, throttleRate: 0.3, delayRate: 0.15, delayMsMin: 2, delayMsMax: 4 });

@@ -47,7 +47,7 @@ describe('addresses, keys and permissions', () => {
     httpAgent.destroy();
   });
 
-  test('a presigned address serves whoever holds it, until it is changed or expires', async () => {
+  test('a presigned address works for everybody who has it, until it is changed or expires', async () => {
     const presign = (method: string, path: string, parameters: [string, string][] = [], expires = 60) => {
       const amzDate = new Date(Date.now() - 5000).toISOString().replace(/[-:]|\.\d+/g, '');
       const scope = { accessKeyId: 'sandbox', date: amzDate.slice(0, 8), region: 'eu-central-1' };
@@ -97,7 +97,7 @@ describe('addresses, keys and permissions', () => {
     expect((await failure(stale.send(new ListBucketsCommand({})))).name).toBe('InvalidToken');
   });
 
-  test('wrong secret, unknown key, wrong region and wrong time are refused each by its own code', async () => {
+  test('a wrong secret, unknown key, wrong region and wrong time each have their own error code', async () => {
     const attempt = (config: S3ClientConfig) =>
       failure(
         clientOf(sandbox, { region: 'eu-central-1', ...config }).send(new GetBucketLocationCommand({ Bucket: 'one' })),

@@ -60,21 +60,21 @@ describe('faults on command', () => {
     expect(outcomes.short).toBeGreaterThan(0);
   });
 
-  test('a byte that is changed on the way out is found by the checksum', async () => {
+  test('a byte that is changed on the way out is detected by the checksum', async () => {
     sandbox.faults.set({ corruptReadRate: 1 });
     await expect(get()).rejects.toThrow(/[Cc]hecksum/);
     sandbox.faults.clear();
     expect((await get()).equals(bytes)).toBe(true);
   });
 
-  test('a byte that is changed on the way in is found and nothing is stored', async () => {
+  test('a byte that is changed on the way in is detected and nothing is stored', async () => {
     sandbox.faults.set({ corruptWriteRate: 1 });
     expect((await failure(put('damaged'))).status).toBe(400);
     sandbox.faults.clear();
     expect((await failure(s3.send(new HeadObjectCommand({ Bucket, Key: 'damaged' })))).status).toBe(404);
   });
 
-  test('delays take their time, only chosen operations are harmed, and a profile can end by itself', async () => {
+  test('delays take their time, only chosen operations are affected, and a profile can end by itself', async () => {
     sandbox.faults.set({ delayRate: 1, delayMsMin: 80, delayMsMax: 90, operations: ['GetObject'] });
     const startedAt = performance.now();
     await get();
@@ -86,7 +86,7 @@ describe('faults on command', () => {
     expect(sandbox.faults.counts.errors).toBe(2);
   });
 
-  test('the control calls set, show and end faults over HTTP, and refuse what they do not know', async () => {
+  test('the control calls set, show and end faults over HTTP, and refuse unknown ones', async () => {
     const control = `${sandbox.endpoint}/_sandbox/faults`;
     const answer = await fetch(control, { method: 'PUT', body: JSON.stringify({ errorRate: 1 }) });
     expect(await answer.json()).toMatchObject({ profile: { errorRate: 1 } });
@@ -98,7 +98,7 @@ describe('faults on command', () => {
   });
 });
 
-test('it runs as a process of its own', async () => {
+test('it runs as a separate process', async () => {
   const { endpoint, stop } = await startProcess(new URL('main.ts', import.meta.url));
   const listed = await clientOf({ endpoint } as S3Sandbox).send(new ListBucketsCommand({}));
   expect(listed.Buckets?.map((bucket) => bucket.Name)).toEqual(['mine']);

@@ -45,7 +45,7 @@ describe('object lock', () => {
   const remove = (Key: string, VersionId: string | undefined, BypassGovernanceRetention?: boolean) =>
     failure(s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId, BypassGovernanceRetention })));
 
-  test('compliance keeps a version from everyone until its time', async () => {
+  test('compliance protects a version from everyone until its time', async () => {
     const { VersionId } = await put('c', 'COMPLIANCE');
     expect((await remove('c', undefined)).name).toBe('no error');
     expect(await remove('c', VersionId, true)).toEqual({ name: 'AccessDenied', status: 403 });
@@ -67,7 +67,7 @@ describe('object lock', () => {
     expect((await remove('c', VersionId)).name).toBe('no error');
   });
 
-  test('governance yields only to those who say so', async () => {
+  test('governance yields only to an explicit request', async () => {
     const { VersionId } = await put('g', 'GOVERNANCE');
     expect((await remove('g', VersionId)).name).toBe('AccessDenied');
     const { Retention } = await s3.send(new GetObjectRetentionCommand({ Bucket, Key: 'g', VersionId }));
@@ -75,7 +75,7 @@ describe('object lock', () => {
     expect((await remove('g', VersionId, true)).name).toBe('no error');
   });
 
-  test('a legal hold has no end until it is lifted', async () => {
+  test('a legal hold lasts until it is removed', async () => {
     const { VersionId } = await put('h');
     await s3.send(new PutObjectLegalHoldCommand({ Bucket, Key: 'h', LegalHold: { Status: 'ON' } }));
     expect((await remove('h', VersionId, true)).name).toBe('AccessDenied');
@@ -86,7 +86,7 @@ describe('object lock', () => {
     expect((await remove('h', VersionId)).name).toBe('no error');
   });
 
-  test("a bucket's default retention falls on new objects", async () => {
+  test("a bucket's default retention applies to new objects", async () => {
     const Rule = { DefaultRetention: { Mode: 'GOVERNANCE' as const, Days: 3 } };
     await s3.send(
       new PutObjectLockConfigurationCommand({

@@ -126,7 +126,7 @@ describe.each(kinds)('multipart uploads in the $kind sandbox', ({ s3 }) => {
   });
 });
 
-test('what was acknowledged in disk mode is there after a restart, and nothing is left over', async () => {
+test('acknowledged changes in disk mode survive a restart, and nothing is left over', async () => {
   const where = join(folder, 'restart');
   const first = await startS3Sandbox({ folder: where, buckets: ['kept'] });
   const bytes = randomBytes(6 * mib);

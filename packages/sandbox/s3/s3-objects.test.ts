@@ -25,7 +25,7 @@ const { kinds, stop } = await startBothKinds(Bucket);
 afterAll(stop);
 
 describe.each(kinds)('the official SDK against the $kind sandbox', ({ s3 }) => {
-  test('objects come back byte for byte with what was said about them', async () => {
+  test('objects come back byte for byte with their metadata', async () => {
     const Body = randomBytes(300_000);
     const put = await s3.send(
       new PutObjectCommand({
@@ -80,7 +80,7 @@ describe.each(kinds)('the official SDK against the $kind sandbox', ({ s3 }) => {
   });
 
   test.each(['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'] as const)(
-    '%s is verified on the way in and given on the way out',
+    '%s is verified on the way in and returned on the way out',
     async (algorithm) => {
       // The SDK cannot compute CRC64NVME without a native addition, so its value is taken from the standard's check value.
       const Body = Buffer.from('123456789');
@@ -307,7 +307,7 @@ describe.each(kinds)('the official SDK against the $kind sandbox', ({ s3 }) => {
     expect((await s3.send(new ListObjectVersionsCommand({ Bucket: bucket }))).Versions ?? []).toEqual([]);
   });
 
-  test('what the sandbox does not do is said, never pretended', async () => {
+  test('unsupported requests are refused, never ignored', async () => {
     expect((await failure(s3.send(new GetBucketAclCommand({ Bucket })))).name).toBe('NotImplemented');
     expect(
       (await failure(s3.send(new PutObjectCommand({ Bucket, Key: 'x', Body: Buffer.alloc(0), Tagging: 'a=b' })))).name,

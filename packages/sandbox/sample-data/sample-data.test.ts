@@ -30,7 +30,7 @@ test('every sample document passes the server’s own strict checks', async () =
 });
 
 test('loading straight into the store and writing through the API give the same documents', async () => {
-  // A database name as long as the default one, so that references differ in nothing but that name.
+  // A database name as long as the default one, so that references differ only in that name.
   const name = 'loaded-db';
   loadSample(sandbox.control.database({ project: 'demo', database: name }), { documents: 1500 });
   const read = async (database: string): Promise<string[]> => {

@@ -14,7 +14,7 @@ const codes: EngineErrorCode[] = [
   ...(['POINT_IN_TIME_UNAVAILABLE', 'VALIDATION_ERROR', 'CANCELLED'] as const),
 ];
 const day = '2026-03-01T02:00:00.000Z';
-/** What the engine knows of a fault goes far beyond what an answer may say of it. */
+/** The engine knows much more about an error than an answer may contain. */
 const known = [{}, { missing: ['segment'], backupId: 'bkp_1' }, { missing: 'roles/datastore.user', code: 'EACCES' }];
 
 test.each(codes)('an answer made of %s has only the details that the API document names for its code', (code) => {
@@ -37,7 +37,7 @@ test.each(codes)('a record of %s has only the details that the API document name
     jobErrorDetails.strict().parse(toJobError(new EngineError(code, 'It failed.', { details })).details);
 });
 
-test('what a person or a program can act on stays in the record, also when it is told a second time', () => {
+test('details that a person or a program can act on stay in the record, also when it is converted a second time', () => {
   const details = { key: 'backups/bkp_1/manifest', code: 'AccessDenied', status: 403, requestId: '4711', attempts: 5 };
   const here = { storageDestinationId: 'dst_1' };
   const {
@@ -51,7 +51,7 @@ test('what a person or a program can act on stays in the record, also when it is
   );
 });
 
-test('what was sealed under a master key that a process lacks cannot be opened there: that is no fault nobody foresaw', () => {
+test('a value sealed under a master key that a process lacks cannot be opened there, which is not an unexpected error', () => {
   const [former, current] = [new Keyring(Buffer.alloc(32, 1)), new Keyring(Buffer.alloc(32, 2))];
   const envelope = former.seal('secret', 'a row');
   try {

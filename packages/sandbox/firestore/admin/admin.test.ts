@@ -82,7 +82,7 @@ test('a database is cleared over REST as with the official emulator', async () =
   expect(await query(client, { from: [{ collectionId: 'a' }] })).toEqual([]);
 });
 
-test('the control API over HTTP does what the object does', async () => {
+test('the control API over HTTP does the same as the object', async () => {
   await control('POST', '/faults', { method: 'Commit', status: 'ABORTED', times: 1 });
   await expect(set(client, 'a/1', fields({ n: 1 }))).rejects.toThrow('ABORTED');
   expect(await control('GET', '/faults')).toEqual({ hits: [1] });

@@ -38,7 +38,7 @@ test('ranges come out in order, both ways, after any inserts and deletes', () =>
   );
 });
 
-test('a cursor goes on behind its last item when the list changes under it', () => {
+test('a cursor continues after its last item when the list changes', () => {
   const list = new SortedList<Item>();
   for (let index = 0; index < 3000; index += 2) list.insert({ key: `k${String(index).padStart(4, '0')}` });
   const cursor = list.cursor('', null);

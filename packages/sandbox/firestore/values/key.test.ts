@@ -21,7 +21,7 @@ const segment = fc
   .filter((text) => !text.includes('/') && text.isWellFormed());
 const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('/'));
 
-/** The order as Firestore documents it, spelt out. */
+/** The order as Firestore documents it, written out. */
 function compareByTheBook(left: string, right: string): number {
   const [a, b] = [left.split('/'), right.split('/')];
   for (let index = 0; index < Math.min(a.length, b.length); index++) {
@@ -50,7 +50,7 @@ test('comparing keys as strings gives the order of names: segment-wise, numeric 
   );
 });
 
-test('a key gives its path back', () => {
+test('a key can be converted back into its path', () => {
   fc.assert(
     fc.property(path, (text) => {
       expect(pathFromKey(keyFromPath(text))).toBe(text);

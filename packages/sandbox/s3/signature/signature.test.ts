@@ -87,7 +87,7 @@ describe('a signature in the header', () => {
     expect(codeOf(() => verifySignature(example, at(-16 * minuteMs)))).toBe('RequestTimeTooSkewed');
   });
 
-  test('is refused when it is none, names no known key, or another region', () => {
+  test('is refused when it is malformed, or names an unknown key or another region', () => {
     expect(codeOf(() => verifySignature(ranged, verifier))).toBe('AccessDenied');
     const odd = { ...ranged, headers: { ...ranged.headers, authorization: 'AWS AKIA:xyz' } };
     expect(codeOf(() => verifySignature(odd, verifier))).toBe('AuthorizationHeaderMalformed');
@@ -171,7 +171,7 @@ describe('a body in signed chunks', () => {
     expect(decode(example, step)).toBe('a'.repeat(66_560));
   });
 
-  test('is refused when a byte, a signature or the end is not right', () => {
+  test('is refused when a byte, a signature or the end is wrong', () => {
     const flipped = Buffer.from(example);
     flipped[500] = 'b'.charCodeAt(0);
     expect(codeOf(() => decode(flipped, 4096))).toBe('SignatureDoesNotMatch');
@@ -217,6 +217,6 @@ describe('a body in signed chunks', () => {
   });
 });
 
-test('names are encoded as the signature asks', () => {
+test('names are encoded as the signature requires', () => {
   expect(encodeUri("a b/ü!'()*~-_.")).toBe('a%20b%2F%C3%BC%21%27%28%29%2A~-_.');
 });

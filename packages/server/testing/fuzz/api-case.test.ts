@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type ApiCase, caseOf } from './api-case.ts';
 import type { ApiWorld } from './api-world.ts';
 
-/** Nothing is called here, so it needs not exist. */
+/** Nothing is called here, so none of it has to exist. */
 const world = {
   organization: { id: 'org_1' },
   ids: {},
@@ -15,12 +15,12 @@ const world = {
 } as unknown as ApiWorld;
 const samplesMax = 60;
 
-test('every operation of the contract is within reach of the fuzz: it is given data that its schemas take', () => {
+test('the fuzz reaches every operation of the contract: it generates data that the schemas accept', () => {
   const uncovered = servedOperations.filter((operation) => !isWithinReach(operation));
   expect(uncovered.map(({ id }) => id)).toEqual([]);
 });
 
-/** One after the other: nearly always the first that is meant to be valid is. */
+/** One after the other: nearly always the first one that should be valid is. */
 function isWithinReach(operation: Operation): boolean {
   const cases = caseOf(operation, world);
   for (let seed = 1; seed <= samplesMax; seed += 1) {
