@@ -123,9 +123,9 @@ describe('unknown names are reported, with exit code 5', () => {
     [['backup', 'browse', 'WHOLE', 'nowhere'], 'The backup holds nothing in nowhere.'],
     [['backup', 'get', 'WHOLE', 'people/eve'], 'no such document'],
   ])('by the service: %s', async (words, sentence) => {
-    const told = await holdfast(...words.map((word) => (word === 'WHOLE' ? whole : word)));
-    expect(told.code, told.error).toBe(5);
-    expect(told.out + told.error).toContain(sentence);
+    const result = await holdfast(...words.map((word) => (word === 'WHOLE' ? whole : word)));
+    expect(result.code, result.error).toBe(5);
+    expect(result.out + result.error).toContain(sentence);
   });
 
   test('one of several is a warning of the backup', async () => {
@@ -154,9 +154,9 @@ describe('unknown names are reported, with exit code 5', () => {
       [['diff', 'whole', 'live', '--project', 'shop', '-c', 'nowhere'], 'Neither side holds anything in nowhere.'],
       [['diff', 'whole', 'live', '--project', 'shop', '--exclude', 'peple'], 'Neither side holds anything in peple.'],
     ] as const) {
-      const told = await local(...words);
-      expect(told.code, words.join(' ')).toBe(5);
-      expect(told.error).toContain(sentence);
+      const result = await local(...words);
+      expect(result.code, words.join(' ')).toBe(5);
+      expect(result.error).toContain(sentence);
     }
     const astray = await local('restore', 'whole', ...target, '-c', orders, '--documents', user);
     expect(astray).toMatchObject({

@@ -70,8 +70,8 @@ test('a project is changed, and a frozen retention is shown until somebody relea
 });
 
 test('an expression is explained in words and local times, and a wrong one with its fault', async () => {
-  const told = await holdfast('schedule', 'preview', '30 2 * * *', '--timezone', 'Europe/Berlin', '--count', '2');
-  expect(told.out).toMatch(/^At 02:30 \(Europe\/Berlin\)\n\S+ \d{4}-\d\d-\d\d 02:30 +\S+Z\n/);
+  const preview = await holdfast('schedule', 'preview', '30 2 * * *', '--timezone', 'Europe/Berlin', '--count', '2');
+  expect(preview.out).toMatch(/^At 02:30 \(Europe\/Berlin\)\n\S+ \d{4}-\d\d-\d\d 02:30 +\S+Z\n/);
   const wrong = await holdfast('schedule', 'preview', '0 2 * * L');
   expect(wrong.code).not.toBe(0);
   expect(wrong.error).toContain('day of the week');

@@ -138,7 +138,7 @@ describe('a command line', () => {
   }, async () => {
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 60_000 });
     const child = spawn(process.execPath, [main, 'backup', 'Shop', '--wait'], { env: process.env });
-    const [told, code] = await new Promise<[string, number | null]>((resolve) => {
+    const [output, code] = await new Promise<[string, number | null]>((resolve) => {
       let text = '';
       child.stderr.on('data', (piece) => {
         if (text === '') child.kill('SIGINT');
@@ -146,7 +146,7 @@ describe('a command line', () => {
       });
       child.once('close', (exit) => resolve([text, exit]));
     });
-    expect([code, told]).toEqual([
+    expect([code, output]).toEqual([
       130,
       expect.stringContaining('CANCELLED: Stopped; what the service has begun goes on'),
     ]);

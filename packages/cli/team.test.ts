@@ -88,8 +88,8 @@ test('a secret whose answer was lost is reported as lost, and not as missing', {
     expect(said, words.join(' ')).toMatchObject({ code: 6, out: '', error: expect.stringContaining('rotate') });
     expect(said.error).toContain('got lost on the way');
   }
-  const told = await lost('service-account', 'rotate', '--json');
-  expect(told).toMatchObject({ code: 6, json: { error: { code: 'SECRET_LOST' } } });
+  const result = await lost('service-account', 'rotate', '--json');
+  expect(result).toMatchObject({ code: 6, json: { error: { code: 'SECRET_LOST' } } });
   expect((await holdfast('webhook', 'delete', 'Lost', '--yes')).code).toBe(0);
 });
 

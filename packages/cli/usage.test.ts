@@ -88,15 +88,15 @@ test.each([
   [['pitr', 'restore', 'Shop', '--at', 'an hour ago', '--below'], '--below belongs to --documents'],
   [['backup', 'show', '..'], '".." cannot be part of a path.'],
   [['restore', 'show', '.'], '"." cannot be part of a path.'],
-])('%j is wrong usage, told in a sentence', async (words, sentence) => {
+])('%j is wrong usage, reported in one sentence', async (words, sentence) => {
   vi.stubEnv('HOLDFAST_URL', 'http://127.0.0.1:1');
   vi.stubEnv('HOLDFAST_API_KEY', 'fb_sa_none');
   vi.stubEnv('HOLDFAST_KEY', 'ab'.repeat(32));
   try {
-    const told = await holdfast(...words);
-    expect([told.code, told.out], told.error).toEqual([2, '']);
-    expect(told.error).toContain(sentence);
-    expect(told.error).not.toMatch(/^ +at /m);
+    const result = await holdfast(...words);
+    expect([result.code, result.out], result.error).toEqual([2, '']);
+    expect(result.error).toContain(sentence);
+    expect(result.error).not.toMatch(/^ +at /m);
     expect((await holdfast(...words, '--json')).code).toBe(2);
   } finally {
     vi.unstubAllEnvs();
@@ -149,7 +149,7 @@ describe('completion', () => {
     const { code, out } = await holdfast('completion', shell);
     expect(code).toBe(0);
     await writeFile(script, out);
-    const told = await new Promise<string>((resolve, reject) =>
+    const result = await new Promise<string>((resolve, reject) =>
       execFile(
         shell,
         ['-c', harness],
@@ -158,7 +158,7 @@ describe('completion', () => {
           error || complaint ? reject(new Error(`${error?.message} ${complaint}`)) : resolve(text),
       ),
     );
-    return told.trimEnd().split('\n');
+    return result.trimEnd().split('\n');
   }
 
   test('in bash knows commands, options and their values, below groups and for the usual command of a group', async () => {

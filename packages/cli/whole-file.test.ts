@@ -78,19 +78,23 @@ test('a new file replaces no other file, and a failure leaves none', async () =>
 });
 
 test('a file that cannot be written is reported by the name that was given', async ({ skip }) => {
-  const told = async (path: string, options = {}) =>
+  const failureOf = async (path: string, options = {}) =>
     await writeWholeFile(path, ['text'], options).then(
       () => undefined,
       ({ code, exit, message }) => [code, exit, message],
     );
   const missing = join(folder, 'nowhere');
   for (const options of [{}, { isNew: true }])
-    expect(await told(join(missing, 'x'), options)).toEqual(['FILE_ERROR', 2, `The folder ${missing} is not there.`]);
+    expect(await failureOf(join(missing, 'x'), options)).toEqual([
+      'FILE_ERROR',
+      2,
+      `The folder ${missing} is not there.`,
+    ]);
   await mkdir(join(folder, 'inner'));
-  expect(await told(join(folder, 'inner'))).toEqual(['FILE_ERROR', 2, `The file ${folder}/inner is a folder.`]);
-  expect(await told(`${folder}/new/`)).toEqual(['FILE_ERROR', 2, `The file ${folder}/new/ is a folder.`]);
-  expect(await told('')).toEqual(['FILE_ERROR', 2, 'The name of the file is empty.']);
+  expect(await failureOf(join(folder, 'inner'))).toEqual(['FILE_ERROR', 2, `The file ${folder}/inner is a folder.`]);
+  expect(await failureOf(`${folder}/new/`)).toEqual(['FILE_ERROR', 2, `The file ${folder}/new/ is a folder.`]);
+  expect(await failureOf('')).toEqual(['FILE_ERROR', 2, 'The name of the file is empty.']);
   expect(await readdir(folder)).toEqual(['inner']);
   if (process.platform !== 'linux') skip('there is no full device here');
-  expect(await told('/dev/full')).toEqual(['FILE_ERROR', 2, 'The file /dev/full does not fit: the disk is full.']);
+  expect(await failureOf('/dev/full')).toEqual(['FILE_ERROR', 2, 'The file /dev/full does not fit: the disk is full.']);
 });

@@ -39,7 +39,7 @@ export async function latestId({ store, keys, codec, signal }: OpenedStore, proj
   if (newest.size > 1) throw severalDatabases([...newest.keys()]);
   const [found] = newest.values();
   if (found !== undefined) {
-    tellNewer(unread, found);
+    warnAboutNewer(unread, found);
     return found.backupId;
   }
   const whose = project === '' ? '' : ` of ${project}`;
@@ -60,7 +60,7 @@ export async function latestId({ store, keys, codec, signal }: OpenedStore, proj
 }
 
 /** A newer damaged backup, or one under another key, may be the one that is meant, so it is mentioned. */
-function tellNewer(unread: readonly CatalogueEntry[], chosen: { backupId: string; createdAt: string }): void {
+function warnAboutNewer(unread: readonly CatalogueEntry[], chosen: { backupId: string; createdAt: string }): void {
   const newer = unread.filter(({ createdAt }) => createdAt === null || createdAt > chosen.createdAt);
   const damaged = newer.find(({ problem }) => problem?.code !== 'DECRYPTION_ERROR');
   if (damaged)

@@ -98,7 +98,7 @@ function requireUsers({ backupId, body }: BackupReader): void {
 async function chosenScope(view: View, options: RestoreOptions, signal: AbortSignal): Promise<Scope> {
   requireDocuments(options);
   const asked = scopeOf(options);
-  requireOneWish(options, asked);
+  refuseContradiction(options, asked);
   const collections = asked.collections === 'all' ? undefined : asked.collections;
   const scope = restoreScope(view.body?.scope ?? wholeDatabase, {
     deleteExtra: options.deleteExtra === true,
@@ -115,7 +115,7 @@ async function chosenScope(view: View, options: RestoreOptions, signal: AbortSig
 }
 
 /** The two options contradict each other, and one could lose what the other should keep. */
-function requireOneWish({ below, subcollections, documents }: RestoreOptions, asked: Scope): void {
+function refuseContradiction({ below, subcollections, documents }: RestoreOptions, asked: Scope): void {
   if (below && subcollections === false) throw wrongUsage('--below and --no-subcollections contradict each other.');
   const leftOut = documents?.find((path) => isLeftOut(path, asked));
   if (leftOut) throw wrongUsage(`${leftOut} lies in a collection that --exclude leaves out.`);

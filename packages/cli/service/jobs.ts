@@ -20,7 +20,7 @@ export function isOver({ status }: Pick<Job, 'status'>): boolean {
 }
 
 /** Retries while the service is unreachable for a moment. */
-export async function patiently<T>({ signal }: Service, ask: () => Promise<T>): Promise<T> {
+export async function retryWhileUnavailable<T>({ signal }: Service, ask: () => Promise<T>): Promise<T> {
   const startedAtMs = performance.now();
   for (;;) {
     try {
@@ -43,7 +43,7 @@ export async function* followJob(service: Service, id: string): AsyncGenerator<J
     const quiet = new AbortController();
     let timer = setTimeout(() => quiet.abort(), quietMsMax);
     try {
-      const events = await patiently(service, () =>
+      const events = await retryWhileUnavailable(service, () =>
         openEvents(service, id, AbortSignal.any([service.signal, quiet.signal])),
       );
       for await (const state of events) {
@@ -81,7 +81,7 @@ export async function waitForJob(service: Service, id: string, options: WaitOpti
   } finally {
     board.finish();
   }
-  return await patiently(service, () => recordOf(service, id));
+  return await retryWhileUnavailable(service, () => recordOf(service, id));
 }
 
 export async function recordOf({ client }: Service, id: string): Promise<Backup | Restore> {
@@ -99,7 +99,7 @@ export async function pollJob<T extends Job>(
   const board = new ProgressBoard(options);
   try {
     for (;;) {
-      const job = await patiently(service, ask);
+      const job = await retryWhileUnavailable(service, ask);
       board.update([job]);
       if (isOver(job)) return job;
       await sleep(retryMs, undefined, { signal: service.signal });

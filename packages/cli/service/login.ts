@@ -81,7 +81,7 @@ async function followLink(link: string): Promise<StoredSignIn> {
   if (!found?.pathname.endsWith(linkPath) || !token) throw wrongUsage(`This is no sign-in link: ${link}`);
   const url = checkedUrl(`${found.origin}${found.pathname.slice(0, -linkPath.length)}`);
   const client: Client = createClient({ baseUrl: url });
-  const { headers } = await client.request('signInWithLink', { body: { token } }).catch(tellOfLink);
+  const { headers } = await client.request('signInWithLink', { body: { token } }).catch(explainLinkFailure);
   const cookies = new Map(
     headers.getSetCookie().map((line) => line.split(';')[0]!.split(/=(.*)/s, 2) as [string, string]),
   );
@@ -91,7 +91,7 @@ async function followLink(link: string): Promise<StoredSignIn> {
 }
 
 /** A person who repeats the same command is already signed in. */
-function tellOfLink(error: unknown): never {
+function explainLinkFailure(error: unknown): never {
   if (!(error instanceof HoldfastError && error.code === 'UNAUTHORIZED')) throw error;
   throw new CommandFailure(error.code, error.message, {
     exit: exitCode.refused,

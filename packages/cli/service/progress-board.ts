@@ -19,7 +19,7 @@ export type BoardStream = Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?:
 export class ProgressBoard {
   readonly #stream: BoardStream;
   readonly #isSilent: boolean;
-  readonly #told = new Map<string, string>();
+  readonly #printed = new Map<string, string>();
   readonly #pendingSinceMs = new Map<string, number>();
   #drawnLines = 0;
   #drawnAtMs = Number.NEGATIVE_INFINITY;
@@ -59,8 +59,8 @@ export class ProgressBoard {
   #log(job: Job): void {
     const waitsLong = this.#waitsLong(job);
     const state = `${job.status} ${job.progress.phase} ${Math.floor(job.progress.percent / 10)} ${waitsLong}`;
-    if (this.#told.get(job.id) === state) return;
-    this.#told.set(job.id, state);
+    if (this.#printed.get(job.id) === state) return;
+    this.#printed.set(job.id, state);
     this.#stream.write(`${this.#lineOf(job, logWidth)}\n`);
   }
 

@@ -4,7 +4,7 @@ import { exitCode } from '../exit-codes.ts';
 import { printJson, printLine, printTable, unread } from '../output.ts';
 import { showBackup } from './backup/show.ts';
 import type { Job } from './job.ts';
-import { followJob, isOver, kindOf, patiently, recordOf, reportEnd } from './jobs.ts';
+import { followJob, isOver, kindOf, recordOf, reportEnd, retryWhileUnavailable } from './jobs.ts';
 import { takeSome } from './lists.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';
 import { ProgressBoard } from './progress-board.ts';
@@ -34,7 +34,7 @@ export function statusCommand(): Command {
 async function showOne(service: Service, id: string, options: StatusOptions): Promise<void> {
   kindOf(id);
   if (options.watch) await watch(options, (show) => each(followJob(service, id), (job) => show([job])));
-  const record = await patiently(service, () => recordOf(service, id));
+  const record = await retryWhileUnavailable(service, () => recordOf(service, id));
   const isTold = options.watch === true && options.json === true;
   if ('restoreJobId' in record) {
     if (!isTold) showRestore(record, options);
@@ -60,9 +60,9 @@ async function watch<T>(
   // An early end must not look like the end of the watched jobs.
   unread.exit = exitCode.cancelled;
   const board = new ProgressBoard(options);
-  const told = new Map<string, string>();
+  const printed = new Map<string, string>();
   try {
-    const watched = await work(options.json ? (jobs) => tell(jobs, told) : (jobs) => board.update(jobs));
+    const watched = await work(options.json ? (jobs) => printChanged(jobs, printed) : (jobs) => board.update(jobs));
     unread.exit = exitCode.ok;
     return watched;
   } finally {
@@ -71,11 +71,11 @@ async function watch<T>(
 }
 
 /** One line of JSON per changed job. */
-function tell(jobs: readonly Job[], told: Map<string, string>): void {
+function printChanged(jobs: readonly Job[], printed: Map<string, string>): void {
   for (const { id, status, progress, error } of jobs) {
     const state = JSON.stringify({ id, status, progress, error });
-    if (told.get(id) !== state) printLine(state);
-    told.set(id, state);
+    if (printed.get(id) !== state) printLine(state);
+    printed.set(id, state);
   }
 }
 
@@ -87,12 +87,12 @@ async function each<T>(items: AsyncIterable<T>, work: (item: T) => void): Promis
 async function followAll(service: Service, show: (jobs: readonly Job[]) => void): Promise<Job[]> {
   const known = new Map<string, Job>();
   for (;;) {
-    const active = await patiently(service, () => activeJobs(service));
+    const active = await retryWhileUnavailable(service, () => activeJobs(service));
     const isActive = new Set(active.map(({ id }) => id));
     for (const job of active) known.set(job.id, job);
     for (const job of known.values())
       if (!isOver(job) && !isActive.has(job.id))
-        known.set(job.id, await patiently(service, () => recordOf(service, job.id)));
+        known.set(job.id, await retryWhileUnavailable(service, () => recordOf(service, job.id)));
     show([...known.values()]);
     if ([...known.values()].every(isOver)) return [...known.values()];
     await sleep(pollMs, undefined, { signal: service.signal });

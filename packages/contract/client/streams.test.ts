@@ -15,14 +15,14 @@ test('a stream of events that is silent has broken, a comment is not silence, an
       return new HoldfastStream<{ n: number }>(new Response(body, { headers: { 'content-type': type } }));
     };
     const next = (stream: HoldfastStream<{ n: number }>) => {
-      const told: unknown[] = [];
+      const received: unknown[] = [];
       stream[Symbol.asyncIterator]()
         .next()
         .then(
-          (item) => told.push(item.value),
-          (error: HoldfastError) => told.push(error.code),
+          (item) => received.push(item.value),
+          (error: HoldfastError) => received.push(error.code),
         );
-      return told;
+      return received;
     };
     const heard = streamOf('text/event-stream');
     const events = next(heard);

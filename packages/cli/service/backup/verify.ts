@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { exitCode } from '../../exit-codes.ts';
 import { countOf, printJson, printLine } from '../../output.ts';
 import { exitCodeOfService } from '../exit-code.ts';
-import { patiently } from '../jobs.ts';
+import { retryWhileUnavailable } from '../jobs.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { type Service, withService } from '../session.ts';
@@ -27,7 +27,7 @@ export function verifyCommand(): Command {
 
 async function untilVerified(service: Service, backupId: string): Promise<Backup> {
   for (;;) {
-    const backup = await patiently(service, () => service.client.getBackup({ params: { backupId } }));
+    const backup = await retryWhileUnavailable(service, () => service.client.getBackup({ params: { backupId } }));
     if (backup.verification?.status !== 'running') return backup;
     await sleep(pollMs, undefined, { signal: service.signal });
   }

@@ -1,8 +1,8 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { wrongUsage } from '../../command-failure.ts';
+import { warnAboutDuplicateName } from '../duplicate-names.ts';
 import { readKeyFile } from '../key-file.ts';
-import { tellNamesake } from '../namesakes.ts';
 import { serviceCommand } from '../options.ts';
 import { withService } from '../session.ts';
 import { type SettingOptions, settingsOf, withSettings } from './settings.ts';
@@ -35,7 +35,7 @@ export function addCommand(): Command {
         const body = { name, sourceProjectId, databaseId, connection, settings: settingsOf(options) };
         const project = await client.createProject({ body });
         showProject(project, options);
-        await tellNamesake(client.paginate('listProjects', { query: { limit: 200 } }), project, 'project');
+        await warnAboutDuplicateName(client.paginate('listProjects', { query: { limit: 200 } }), project, 'project');
       }),
   );
 }

@@ -3,7 +3,7 @@ import { CommandFailure } from '../../command-failure.ts';
 import { type ConfirmOptions, confirm } from '../../confirm.ts';
 import { countOf, printJson, printLine } from '../../output.ts';
 import { exitCodeOfService } from '../exit-code.ts';
-import { patiently, pollJob, waitForJob } from '../jobs.ts';
+import { pollJob, retryWhileUnavailable, waitForJob } from '../jobs.ts';
 import type { WaitOptions } from '../options.ts';
 import type { Service } from '../session.ts';
 import { reportRestoreEnd, showRestore } from './show.ts';
@@ -40,7 +40,7 @@ async function countDeletions(service: Service, body: Body, options: WaitOptions
 export async function finishRestore(service: Service, restoreJobId: string, options: WaitOptions): Promise<void> {
   const { client } = service;
   if (options.wait) await waitForJob(service, restoreJobId, options);
-  const restore = await patiently(service, () => client.getRestore({ params: { restoreJobId } }));
+  const restore = await retryWhileUnavailable(service, () => client.getRestore({ params: { restoreJobId } }));
   if (options.wait) showRestore(restore, options);
   else if (options.json) printJson(restore);
   else printLine(`${restore.id} ${restore.status}`);

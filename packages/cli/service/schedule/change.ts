@@ -42,7 +42,7 @@ export function editCommand(): Command {
           const before = options.keep || options.retention ? await heldOf(client, scheduleId) : [];
           const schedule = await client.updateSchedule({ params: { scheduleId }, body });
           showSchedule(schedule, options);
-          if (before.length > 0) await tellLeaving(client, schedule, before);
+          if (before.length > 0) await warnAboutRemovals(client, schedule, before);
         }),
     );
 }
@@ -60,7 +60,11 @@ async function heldOf(client: Client, scheduleId: string): Promise<string[]> {
 }
 
 /** A rule that keeps less takes effect within minutes, so this warns in time to put the former one back. */
-async function tellLeaving(client: Client, schedule: { id: string; name: string }, before: string[]): Promise<void> {
+async function warnAboutRemovals(
+  client: Client,
+  schedule: { id: string; name: string },
+  before: string[],
+): Promise<void> {
   const held = new Set(await heldOf(client, schedule.id));
   const leaving = before.filter((id) => !held.has(id)).length;
   if (leaving > 0)

@@ -1,8 +1,8 @@
 import { storageTypes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { type Command, Option } from 'commander';
+import { warnAboutDuplicateName } from '../duplicate-names.ts';
 import { exitCodeOfService } from '../exit-code.ts';
-import { tellNamesake } from '../namesakes.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { withService } from '../session.ts';
 import { type CredentialOptions, googleKeyOf, keyPairOf, required, withCredentials } from './credentials.ts';
@@ -41,7 +41,7 @@ export function addCommand(): Command {
           const storage = await client.createStorageDestination({ body: await bodyOf(name, options) });
           showStorage(storage, options);
           const all = client.paginate('listStorageDestinations', { query: { limit: 200 } });
-          await tellNamesake(all, storage, 'storage destination');
+          await warnAboutDuplicateName(all, storage, 'storage destination');
           if (storage.error !== null) process.exitCode = exitCodeOfService(storage.error.code);
         }),
     );

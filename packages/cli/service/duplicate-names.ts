@@ -8,7 +8,7 @@ interface Named {
 /**
  * Warns right after something was added with an existing name: from then on the name alone identifies neither of them.
  */
-export async function tellNamesake(all: AsyncIterable<Named>, added: Named, kind: string): Promise<void> {
+export async function warnAboutDuplicateName(all: AsyncIterable<Named>, added: Named, kind: string): Promise<void> {
   try {
     for await (const { id, name } of all)
       if (name === added.name && id !== added.id) {
