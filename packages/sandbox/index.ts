@@ -28,7 +28,7 @@ export {
   startS3Sandbox,
 } from './s3/server.ts';
 export type { S3Credential } from './s3/signature/verify.ts';
-export { loseCollection } from './sample-data/accident.ts';
+export { deleteCollection } from './sample-data/accident.ts';
 export { fillFast } from './sample-data/fill-fast.ts';
 export type { SampleOptions } from './sample-data/generate.ts';
 export { loadSample, sampleDocuments } from './sample-data/generate.ts';

@@ -7,7 +7,7 @@ import { type SampleOptions, sampleDocuments } from './generate.ts';
 /**
  * Simulates a bad script: a whole collection of the sample is deleted at once. Returns how many documents that were.
  */
-export function loseCollection(database: Database, collection: string, sample: SampleOptions): number {
+export function deleteCollection(database: Database, collection: string, sample: SampleOptions): number {
   const time = database.nextCommitTime();
   const lost: DocumentEntry[] = [];
   for (const { path } of sampleDocuments(documentsRoot(database.name), sample)) {

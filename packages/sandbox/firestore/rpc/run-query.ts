@@ -95,7 +95,7 @@ class QueryStream {
   async #sendStraight(scan: NameScan): Promise<void> {
     for (let view = scan.next(); view !== undefined && !this.#full; view = scan.next()) {
       if (view === pause) await turn();
-      else if (this.#offer(view)) await this.#breathe();
+      else if (this.#offer(view)) await this.#betweenChunks();
       if (this.#call.closed) return;
     }
   }
@@ -103,7 +103,7 @@ class QueryStream {
   async #sendAll(views: readonly DocumentView[]): Promise<void> {
     for (const view of views) {
       if (this.#full) return;
-      if (this.#offer(view)) await this.#breathe();
+      if (this.#offer(view)) await this.#betweenChunks();
       if (this.#call.closed) return;
     }
   }
@@ -154,7 +154,7 @@ class QueryStream {
   }
 
   /** Between two chunks: faults happen, the caller may fall behind, the snapshot may get too old. */
-  async #breathe(): Promise<void> {
+  async #betweenChunks(): Promise<void> {
     const { out } = this.#call;
     if (this.#fault !== null) {
       if (this.#sent >= this.#fault.documentsMax) this.#fault.strike(this.#call);

@@ -31,7 +31,7 @@ export class SampleFirestore {
   /** Its address, with the sample data in the requested database. */
   async open({ sourceProjectId, databaseId }: Named): Promise<string> {
     // Loaded on demand: most services never open it.
-    const { startFirestoreSandbox, loadSample, loseCollection } = await import('@holdfast/sandbox');
+    const { startFirestoreSandbox, loadSample, deleteCollection } = await import('@holdfast/sandbox');
     this.#sandbox ??= startFirestoreSandbox();
     const { address, control } = await this.#sandbox;
     const name = `${sourceProjectId}/${databaseId}`;
@@ -39,7 +39,7 @@ export class SampleFirestore {
     this.#loaded.add(name);
     const database = control.database({ project: sourceProjectId, database: databaseId });
     loadSample(database, sample);
-    const timer = setTimeout(() => loseCollection(database, 'products', sample), this.#accidentAfterMs);
+    const timer = setTimeout(() => deleteCollection(database, 'products', sample), this.#accidentAfterMs);
     this.#timers.add(timer.unref());
     return address;
   }

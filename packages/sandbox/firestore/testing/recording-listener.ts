@@ -5,7 +5,7 @@ import type { RawClient, RawConversation, Response } from './raw-client.ts';
 const changes = ['NO_CHANGE', 'ADD', 'REMOVE', 'CURRENT', 'RESET'];
 
 /** A listener that records one short line per response. */
-export class Ear {
+export class RecordingListener {
   readonly lines: string[] = [];
   readonly responses: Response[] = [];
   readonly stream: RawConversation;
