@@ -1,5 +1,5 @@
 import { loadConfig } from '@holdfast/server/config';
-import { beginOwnDatabase } from '@holdfast/server/own-database';
+import { startEmbeddedDatabase } from '@holdfast/server/embedded-database';
 import { createProcessLogger } from '@holdfast/server/platform/log';
 import { once } from './demo-options.ts';
 
@@ -18,4 +18,4 @@ export const config = loadConfig({
 export const log = createProcessLogger(config);
 
 /** Starts while the story is loaded. */
-export const ownDatabase = beginOwnDatabase(config, log);
+export const embeddedDatabase = startEmbeddedDatabase(config, log);

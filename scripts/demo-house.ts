@@ -63,7 +63,7 @@ async function untilIdle(client: Client): Promise<void> {
 }
 
 /** Without days to live through: a backup now, another one after some work, and a refusal. */
-export async function furnish(client: Client, firestore: FirestoreSandbox, house: House): Promise<void> {
+export async function createOneOfEverything(client: Client, firestore: FirestoreSandbox, house: House): Promise<void> {
   for (const type of ['full', 'incremental'] as const) {
     for (const id of [house.rides, house.support, house.warehouse]) await backUp(client, id, type);
     for (const project of ['demo-rides', 'demo-support', 'demo-warehouse']) work(firestore, project, 1);

@@ -4,9 +4,9 @@ import { OffsetClock } from '@holdfast/server/platform/clock';
 import { dayMs } from '@holdfast/server/platform/durations';
 import { endOnSignal } from '@holdfast/server/platform/end-on-signal';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
-import { config, log, ownDatabase } from './demo-begin.ts';
+import { config, embeddedDatabase, log } from './demo-begin.ts';
 import { accident, database, fingerprint, work } from './demo-database.ts';
-import { drill, furnish, liveThrough, openHouse } from './demo-house.ts';
+import { createOneOfEverything, drill, liveThrough, openHouse } from './demo-house.ts';
 import { once } from './demo-options.ts';
 import { backUp, type Client, pause, signIn, stageOf, until } from './demo-service.ts';
 
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   clock.advance(-days * dayMs);
   const firestore = await startFirestoreSandbox({ clock: sandboxClock, listenHeartbeatMs: heartbeatMs });
   if (!once) await ensureDashboard((line) => console.log(`  ${line}`));
-  const app = await startApp(config, { log, ownDatabase, dashboardFolder, clock });
+  const app = await startApp(config, { log, embeddedDatabase, dashboardFolder, clock });
   try {
     if (days > 0) await liveBefore(app, firestore);
     await tell(app, firestore);
@@ -99,7 +99,7 @@ async function tellOfFormer(app: App, folder: string): Promise<void> {
 async function furnishLater(client: Client, firestore: FirestoreSandbox): Promise<void> {
   try {
     await drillNewest(client);
-    await furnish(client, firestore, await openHouse(client, firestore));
+    await createOneOfEverything(client, firestore, await openHouse(client, firestore));
     console.log('Three more projects, a drill with its report and a failure with its reason are there as well.');
   } catch (error) {
     console.error(`The other projects could not be made: ${error instanceof Error ? error.message : String(error)}`);

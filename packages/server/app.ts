@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { requireDataFolder } from './data-folder.ts';
+import { startEmbeddedDatabase, stopEmbeddedDatabase } from './embedded-database.ts';
 import { Metrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { SilentConnections, Stopping } from './http/stopping.ts';
@@ -9,7 +10,6 @@ import { databaseFunctions, jobDefinitions } from './modules/declarations.ts';
 import { composeModules } from './modules/index.ts';
 import { servePages } from './modules/system/pages.ts';
 import { systemHandlers } from './modules/system/routes.ts';
-import { beginOwnDatabase, endOwnDatabase } from './own-database.ts';
 import { Changes } from './platform/changes.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { CpuTurns } from './platform/cpu-turns.ts';
@@ -46,7 +46,7 @@ export interface AppOverrides {
   /**
    * The database server of the data folder, if it was started before the service was loaded; it ends with the service.
    */
-  ownDatabase?: Promise<EmbeddedPostgres> | undefined;
+  embeddedDatabase?: Promise<EmbeddedPostgres> | undefined;
   /** For tests: checks every answer against the contract. */
   checkAnswers?: boolean;
   /** For tests: a nested transaction is an error. */
@@ -89,15 +89,15 @@ export async function startApp(config: Config, overrides: AppOverrides = {}): Pr
 }
 
 async function start(config: Config, overrides: AppOverrides, log: Logger, lifecycle: Lifecycle): Promise<App> {
-  const ownDatabase = overrides.ownDatabase ?? beginOwnDatabase(config, log);
-  lifecycle.onClose('embedded database', () => endOwnDatabase(ownDatabase));
+  const embeddedDatabase = overrides.embeddedDatabase ?? startEmbeddedDatabase(config, log);
+  lifecycle.onClose('embedded database', () => stopEmbeddedDatabase(embeddedDatabase));
   const stopTracing = await startTracing(config, version);
   if (stopTracing) lifecycle.onClose('tracing', stopTracing);
   const clock = overrides.clock ?? systemClock;
   const ids = createIds(clock);
   await requireDataFolder(config, log);
   const keyring = await loadKeyring(config);
-  const appUrl = await openDatabase(config, keyring, log, ownDatabase);
+  const appUrl = await openDatabase(config, keyring, log, embeddedDatabase);
   const database = connectDatabase({
     url: appUrl,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -225,9 +225,9 @@ export async function openDatabase(
   config: Config,
   keyring: Keyring,
   log: Logger,
-  ownDatabase: Promise<EmbeddedPostgres> | undefined,
+  embeddedDatabase: Promise<EmbeddedPostgres> | undefined,
 ): Promise<string> {
-  const ownerUrl = ownDatabase ? (await ownDatabase).url : config.DATABASE_URL;
+  const ownerUrl = embeddedDatabase ? (await embeddedDatabase).url : config.DATABASE_URL;
   if (ownerUrl === undefined) throw new Error('there is no database');
   for (const url of [config.DATABASE_URL, config.DATABASE_APP_URL]) if (url) await refuseSharedSessions(url);
   return prepareDatabase({

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { wasPrepared } from './platform/database/ask-before-start.ts';
+import { wasPrepared } from './platform/database/database-state.ts';
 import { StartFailure } from './platform/start-failure.ts';
 
 /**

@@ -1,14 +1,14 @@
 import { openDatabase } from './app.ts';
 import type { Config } from './config.ts';
+import { startEmbeddedDatabase, stopEmbeddedDatabase } from './embedded-database.ts';
 import { createBackupKeys, type KeyCopiesReport, renewKeysEverywhere } from './modules/backups/index.ts';
 import { jobDefinitions, sealedColumns } from './modules/declarations.ts';
 import { activeOrganization, isTaken, OrganizationKeys } from './modules/organizations/index.ts';
 import { StoreOpener } from './modules/storage/index.ts';
 import { runOperatorCommand } from './operator-command.ts';
-import { beginOwnDatabase, endOwnDatabase } from './own-database.ts';
 import { systemClock } from './platform/clock.ts';
-import { isServed } from './platform/database/ask-before-start.ts';
 import { connectDatabase, type Database } from './platform/database/database.ts';
+import { isServed } from './platform/database/database-state.ts';
 import { createIds } from './platform/ids.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
 import { createProcessLogger, type Logger } from './platform/log.ts';
@@ -39,9 +39,9 @@ export async function rotateMasterKey(config: Config): Promise<RotationReport> {
   const lifecycle = new Lifecycle(log);
   try {
     const keyring = await loadKeyring(config);
-    const ownDatabase = beginOwnDatabase(config, log);
-    lifecycle.onClose('embedded database', () => endOwnDatabase(ownDatabase));
-    const url = await openDatabase(config, keyring, log, ownDatabase);
+    const embeddedDatabase = startEmbeddedDatabase(config, log);
+    lifecycle.onClose('embedded database', () => stopEmbeddedDatabase(embeddedDatabase));
+    const url = await openDatabase(config, keyring, log, embeddedDatabase);
     const database = connectDatabase({ url, poolSize: 4, log });
     lifecycle.onClose('database pool', () => database.close());
     const resealed = await reseal(database, keyring, sealedColumns, jobDefinitions);
@@ -91,26 +91,26 @@ function isOldKeyNeeded({ left, copies }: RotationReport): boolean {
 export function describeRotation(report: RotationReport): string {
   const { resealed, left, copies } = report;
   const lines = Object.entries(resealed).map(([column, count]) => `  ${column}: ${count}`);
-  const told = [
+  const sentences = [
     lines.length > 0 ? `Sealed anew:\n${lines.join('\n')}` : 'Everything was sealed under the current key already.',
     `Destinations in which the keys lie under the current key: ${copies.renewed}`,
   ];
   const columns = Object.keys(left);
-  if (columns.length > 0) told.push(`KEEP THE OLD KEY: ${columns.join(', ')} still need it.`);
+  if (columns.length > 0) sentences.push(`KEEP THE OLD KEY: ${columns.join(', ')} still need it.`);
   if (copies.left.length > 0) {
     const places = copies.left.map(
       ({ name, storageDestinationId, reason }) => `  ${name} (${storageDestinationId}): ${reason}`,
     );
-    told.push(
+    sentences.push(
       `KEEP THE OLD KEY: in these destinations the keys lie under it alone:\n${places.join('\n')}`,
       'Run this command again when they can be reached; one that is gone for good can be removed in Holdfast.',
     );
   }
   if (!isOldKeyNeeded(report))
-    told.push(
+    sentences.push(
       'Nothing here needs the old key any more; MASTER_KEYS_PREVIOUS can be emptied. Older copies of the database do: keep it as long as you keep them.',
     );
-  return told.join('\n');
+  return sentences.join('\n');
 }
 
 async function main(config: Config): Promise<void> {

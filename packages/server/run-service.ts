@@ -1,5 +1,5 @@
 import { type Config, describeConfig, loadConfig, remarksOn } from './config.ts';
-import { beginOwnDatabase, endOwnDatabase } from './own-database.ts';
+import { startEmbeddedDatabase, stopEmbeddedDatabase } from './embedded-database.ts';
 import { UsageMistake } from './platform/command-options.ts';
 import { endOnSignal } from './platform/end-on-signal.ts';
 import { createProcessLogger } from './platform/log.ts';
@@ -19,13 +19,13 @@ async function main(config: Config, { printConfig, requireDatabase }: StartOptio
     throw new StartFailure('DATABASE_URL: is needed. There is no embedded PostgreSQL here.');
   const ending = endOnSignal();
   const log = createProcessLogger(config);
-  const ownDatabase = beginOwnDatabase(config, log);
+  const embeddedDatabase = startEmbeddedDatabase(config, log);
   try {
     // Loaded while the database starts: both take about the same time.
     const { runService } = await import('./service.ts');
-    await runService(config, { ending, log, ownDatabase });
+    await runService(config, { ending, log, embeddedDatabase });
   } catch (error) {
-    await endOwnDatabase(ownDatabase);
+    await stopEmbeddedDatabase(embeddedDatabase);
     throw error;
   }
 }

@@ -12,13 +12,13 @@ const closingMs = 10_000;
 export interface Begun {
   readonly ending: Promise<NodeJS.Signals>;
   readonly log: Logger;
-  readonly ownDatabase: Promise<EmbeddedPostgres> | undefined;
+  readonly embeddedDatabase: Promise<EmbeddedPostgres> | undefined;
 }
 
 /** Runs until it is told to end. */
-export async function runService(config: Config, { ending, log, ownDatabase }: Begun): Promise<void> {
+export async function runService(config: Config, { ending, log, embeddedDatabase }: Begun): Promise<void> {
   const collector = tuneCollector();
-  const app = await startApp(config, { log, ownDatabase, dashboardFolder: await builtDashboard(config) });
+  const app = await startApp(config, { log, embeddedDatabase, dashboardFolder: await builtDashboard(config) });
   app.platform.log.info({ collector }, 'how memory is collected');
   if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
   endOnUnexpected(app);

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorDefinition } from '@holdfast/contract';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { troubleOf } from '../platform/database/trouble.ts';
+import { outageOf } from '../platform/database/outage.ts';
 import { Problem, QuotaUsedUp } from '../platform/problem.ts';
 import { setQuotaHeaders } from './rate-limit.ts';
 
@@ -37,7 +37,7 @@ export function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error;
   const known = fromFramework(error as FastifyError);
   if (known) return known;
-  const trouble = troubleOf(error);
+  const trouble = outageOf(error);
   if (trouble) {
     request.log.error({ err: error }, 'the database could not be asked');
     const { sentence, retryAfterSeconds } = trouble;

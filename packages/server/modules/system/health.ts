@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { readOnlySentence, troubleOf } from '../../platform/database/trouble.ts';
+import { outageOf, readOnlySentence } from '../../platform/database/outage.ts';
 import { version } from '../../version.ts';
 
 export type CheckResult = 'ok' | 'error' | 'not configured' | 'unknown';
@@ -52,7 +52,7 @@ async function checkDatabase(database: Database): Promise<string | undefined> {
   try {
     return (await database.isWritable()) ? undefined : readOnlySentence;
   } catch (error) {
-    return troubleOf(error)?.sentence ?? 'The database cannot be asked; the log says why.';
+    return outageOf(error)?.sentence ?? 'The database cannot be asked; the log says why.';
   }
 }
 

@@ -7,11 +7,11 @@ import { Problem } from '../problem.ts';
 import { corkUntilDone } from './cork.ts';
 import { Notices } from './notices.ts';
 import type { NodePgDatabase } from './orm.ts';
+import { isReadOnly } from './outage.ts';
 import { ReadLanes } from './read-lanes.ts';
 import { functionCall, type Statement } from './statement.ts';
 import { TaskLocks } from './task-locks.ts';
 import { TransactionClient } from './transaction-client.ts';
-import { isReadOnly } from './trouble.ts';
 import { UseLocks } from './use-locks.ts';
 
 /** One transaction, in the role of a tenant or of the system. Both handles throw once it has ended. */

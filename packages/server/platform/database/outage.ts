@@ -1,5 +1,5 @@
 /** Why the database cannot do a request, in a sentence for the caller. The same call may succeed later. */
-export interface DatabaseTrouble {
+export interface DatabaseOutage {
   readonly sentence: string;
   readonly retryAfterSeconds: number;
 }
@@ -21,16 +21,16 @@ const full = lasting('The database of the service has no room on its disk. Its o
 const short = passing(`The database of the service is short of memory or of other resources right now. ${again}`);
 const closed = lasting('The database of the service refuses its login, or is not there. Its operator has to look.');
 
-function passing(sentence: string): DatabaseTrouble {
+function passing(sentence: string): DatabaseOutage {
   return { sentence, retryAfterSeconds: backSeconds };
 }
 
-function lasting(sentence: string): DatabaseTrouble {
+function lasting(sentence: string): DatabaseOutage {
   return { sentence, retryAfterSeconds: mendedSeconds };
 }
 
 /** By the code of PostgreSQL or of the network. */
-const troubles = new Map<string, DatabaseTrouble>([
+const outages = new Map<string, DatabaseOutage>([
   ...all(away, ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']),
   ...all(away, ['ENOTFOUND', 'EAI_AGAIN', '08000', '08001', '08003', '08004', '08006']),
   ...all(restarting, ['57P01', '57P02', '57P03']),
@@ -42,31 +42,31 @@ const troubles = new Map<string, DatabaseTrouble>([
   ...all(closed, ['28000', '28P01', '3D000']),
 ]);
 
-function all(trouble: DatabaseTrouble, codes: string[]): [string, DatabaseTrouble][] {
-  return codes.map((code) => [code, trouble]);
+function all(outage: DatabaseOutage, codes: string[]): [string, DatabaseOutage][] {
+  return codes.map((code) => [code, outage]);
 }
 
 /** The driver's own errors have no code. */
-function saidByDriver(message: string): DatabaseTrouble | undefined {
+function saidByDriver(message: string): DatabaseOutage | undefined {
   if (/timeout exceeded when trying to connect/.test(message)) return busy;
   return /Connection terminated|not queryable|^timeout expired$/.test(message) ? away : undefined;
 }
 
 /** Undefined when the failure is not one of the database itself. */
-export function troubleOf(error: unknown): DatabaseTrouble | undefined {
+export function outageOf(error: unknown): DatabaseOutage | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     // Something other than the database could not be reached.
     if (current.message === 'fetch failed') return undefined;
     const { code = '' } = current as NodeJS.ErrnoException;
-    const trouble = troubles.get(code) ?? saidByDriver(current.message);
-    if (trouble) return trouble;
+    const outage = outages.get(code) ?? saidByDriver(current.message);
+    if (outage) return outage;
   }
   return undefined;
 }
 
 /** A connection with this error is of no more use: a new one may reach a server that accepts writes. */
 export function isReadOnly(error: unknown): boolean {
-  return troubleOf(error) === readOnly;
+  return outageOf(error) === readOnly;
 }
 
 export const readOnlySentence = readOnly.sentence;

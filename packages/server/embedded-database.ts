@@ -7,7 +7,7 @@ import type { Logger } from './platform/log.ts';
  * Starts the database server in the data folder, unless another database is configured. It starts in other processes,
  * so call this first and load the service meanwhile. A failure is reported to whatever awaits the result.
  */
-export function beginOwnDatabase(config: Config, log: Logger): Promise<EmbeddedPostgres> | undefined {
+export function startEmbeddedDatabase(config: Config, log: Logger): Promise<EmbeddedPostgres> | undefined {
   if (config.DATABASE_URL) return undefined;
   const begun = requireDataFolder(config, log).then(() => startEmbeddedPostgres({ folder: config.HOLDFAST_DATA, log }));
   begun.catch(() => undefined);
@@ -15,7 +15,7 @@ export function beginOwnDatabase(config: Config, log: Logger): Promise<EmbeddedP
 }
 
 /** Ends what was started, also if nobody has waited for it. */
-export async function endOwnDatabase(begun: Promise<EmbeddedPostgres> | undefined): Promise<void> {
+export async function stopEmbeddedDatabase(begun: Promise<EmbeddedPostgres> | undefined): Promise<void> {
   const database = await begun?.catch(() => undefined);
   await database?.stop();
 }

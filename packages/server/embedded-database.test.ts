@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startApp } from './app.ts';
 import { loadConfig } from './config.ts';
 import { requireDataFolder } from './data-folder.ts';
-import { beginOwnDatabase, endOwnDatabase } from './own-database.ts';
+import { startEmbeddedDatabase, stopEmbeddedDatabase } from './embedded-database.ts';
 import { createLogger } from './platform/log.ts';
 
 const log = createLogger('silent');
@@ -39,19 +39,19 @@ test('a failed start ends the database that was started for it, also if nobody h
       () => true,
       () => false,
     );
-  const ownDatabase = beginOwnDatabase(config, log);
-  await ownDatabase;
+  const embeddedDatabase = startEmbeddedDatabase(config, log);
+  await embeddedDatabase;
   expect(await isRunning()).toBe(true);
-  await expect(startApp(config, { log, ownDatabase })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await expect(startApp(config, { log, embeddedDatabase })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   expect(await isRunning()).toBe(false);
   taken.close();
 
-  const again = beginOwnDatabase(config, log);
-  await Promise.all([endOwnDatabase(again), endOwnDatabase(again)]);
+  const again = startEmbeddedDatabase(config, log);
+  await Promise.all([stopEmbeddedDatabase(again), stopEmbeddedDatabase(again)]);
   expect(await isRunning()).toBe(false);
 });
 
 test('a database that is configured elsewhere is not started here', () => {
   const config = loadConfig({ HOLDFAST_DATA: folder, DATABASE_URL: 'postgres://holdfast:x@127.0.0.1:1/holdfast' });
-  expect(beginOwnDatabase(config, log)).toBeUndefined();
+  expect(startEmbeddedDatabase(config, log)).toBeUndefined();
 });
