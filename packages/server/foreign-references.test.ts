@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { JsonSchema } from './testing/json-schema.ts';
 import { asOwner } from './testing/people.ts';
 import { foundOrganization, type TestOrganization } from './testing/team.ts';
-import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.ts';
+import { createOneOfEverything, createProjectWithBackup, resourcesOf } from './testing/tenant-resources.ts';
 import { startTestApp, type TestApp } from './testing/test-app.ts';
 
 /** Sends ids of another organization in fields of bodies and queries; the matrix does the same for paths. */
@@ -215,8 +215,8 @@ beforeAll(async () => {
   firestore = await startFirestoreSandbox();
   const organizations = [await foundOrganization(app), await foundOrganization(app)] as const;
   for (const organization of organizations) {
-    await furnish(app, organization);
-    await furnishBackup(app, organization, `${firestore.host}:${firestore.port}`);
+    await createOneOfEverything(app, organization);
+    await createProjectWithBackup(app, organization, `${firestore.host}:${firestore.port}`);
   }
   home = organizations[0];
   [own, foreign] = [await resourcesOf(app, home), await resourcesOf(app, organizations[1])];

@@ -20,7 +20,7 @@ import { StoredKeyPairs } from './modules/auth/tokens/signing-keys.ts';
 import { asOwner, signUp } from './testing/people.ts';
 import { dialsOut, isFollowed, sampleBody, sampleQuery } from './testing/sample-input.ts';
 import { addMember, foundOrganization, type TestOrganization } from './testing/team.ts';
-import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.ts';
+import { createOneOfEverything, createProjectWithBackup, resourcesOf } from './testing/tenant-resources.ts';
 import { startTestApp, type TestApp, type TestResponse } from './testing/test-app.ts';
 
 /**
@@ -61,9 +61,9 @@ let unserved: Operation[];
 beforeAll(async () => {
   app = await startTestApp();
   [home, foreign] = [await foundOrganization(app), await foundOrganization(app)];
-  await furnish(app, foreign);
+  await createOneOfEverything(app, foreign);
   firestore = await startFirestoreSandbox();
-  await furnishBackup(app, foreign, `${firestore.host}:${firestore.port}`);
+  await createProjectWithBackup(app, foreign, `${firestore.host}:${firestore.port}`);
   foreignIds = await resourcesOf(app, foreign);
   callers = [...(await people()), ...(await keys())];
   const probes = await inBatches(servedOperations, (operation) => isServed(operation));

@@ -38,9 +38,9 @@ describe.skipIf(!hasRedis)('with REDIS_URL', () => {
     redis.kill();
     await expect.poll(redisCheck).toBe('error');
     expect((await signIn(apps[1]!)).status).toBe(401);
-    const told = () => apps[0]!.logged().split('Redis is away').length - 1;
+    const warnings = () => apps[0]!.logged().split('Redis is away').length - 1;
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    expect(told()).toBe(1);
+    expect(warnings()).toBe(1);
   });
 });
 

@@ -5,7 +5,7 @@ import { tenantTables } from './platform/database/tenant-tables.ts';
 import { asOwner } from './testing/people.ts';
 import { dialsOut, isFollowed, sampleBodyNaming, sampleQuery } from './testing/sample-input.ts';
 import { foundOrganization, type TestOrganization } from './testing/team.ts';
-import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.ts';
+import { createOneOfEverything, createProjectWithBackup, resourcesOf } from './testing/tenant-resources.ts';
 import { startTestApp, type TestApp, type TestResponse } from './testing/test-app.ts';
 
 /**
@@ -23,8 +23,8 @@ beforeAll(async () => {
   app = await startTestApp();
   firestore = await startFirestoreSandbox();
   [victim, attacker] = [await foundOrganization(app, 'The Victim'), await foundOrganization(app, 'The Attacker')];
-  await furnish(app, victim);
-  await furnishBackup(app, victim, `${firestore.host}:${firestore.port}`);
+  await createOneOfEverything(app, victim);
+  await createProjectWithBackup(app, victim, `${firestore.host}:${firestore.port}`);
   ids = await resourcesOf(app, victim);
   const body = { name: 'all', permissions: scopes };
   const as = { token: attacker.owner.token, organizationId: attacker.id };

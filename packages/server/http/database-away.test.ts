@@ -115,9 +115,9 @@ test('a database that accepts no connections, or no changes, is reported as such
       expect([answer.status, answer.body.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     }
-    const told = await health();
-    expect([told.status, told.body]).toMatchObject([503, { status: 'unhealthy', checks: { database: 'error' } }]);
-    expect(told.body.message).toMatch(sentence);
+    const report = await health();
+    expect([report.status, report.body]).toMatchObject([503, { status: 'unhealthy', checks: { database: 'error' } }]);
+    expect(report.body.message).toMatch(sentence);
   }
   refusal = undefined;
   await expect.poll(async () => (await change()).status).toBe(200);
@@ -128,9 +128,9 @@ test('a database that accepts no connections, or no changes, is reported as such
   await expect.poll(async () => (await change()).body.error?.message).toMatch(/can only be read right now/);
   expect(await change()).toMatchObject({ status: 503, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
   expect((await read()).status).toBe(200);
-  const told = await health();
-  expect([told.status, told.body.checks.database]).toEqual([503, 'error']);
-  expect(told.body.message).toMatch(/can only be read/);
+  const report = await health();
+  expect([report.status, report.body.checks.database]).toEqual([503, 'error']);
+  expect(report.body.message).toMatch(/can only be read/);
   expect((await app.request('GET', '/health/ready')).status).toBe(503);
   await asOwner(`begin read write; alter database ${pathname.slice(1)} reset default_transaction_read_only; commit`);
   await expect.poll(async () => (await change()).status).toBe(200);

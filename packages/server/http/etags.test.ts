@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../testing/backup-bench.ts';
 import { untilEnded } from '../testing/protected-project.ts';
 import { sampleBody } from '../testing/sample-input.ts';
-import { furnish, resourcesOf } from '../testing/tenant-resources.ts';
+import { createOneOfEverything, resourcesOf } from '../testing/tenant-resources.ts';
 import type { TestApp } from '../testing/test-app.ts';
 
 let bench: BackupBench;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   ({ app, as } = bench);
   const { owner, organizationId, projectId, destinationId } = bench.shop;
   const organization = { id: organizationId, owner };
-  await furnish(app, organization);
+  await createOneOfEverything(app, organization);
   await bench.firestore.doc('users/ada').set({ name: 'Ada' });
   const backupId = await bench.backUp();
   const schedule = { projectId, name: 'Nightly', cron: '0 2 * * *', enabled: false };

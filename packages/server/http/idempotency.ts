@@ -60,7 +60,7 @@ export class IdempotencyStore {
     this.#clock = clock;
   }
 
-  /** Without a stored answer the caller now has the key and must end with `keep`, `forget` or `letGo`. */
+  /** Without a stored answer the caller now has the key and must end with `keep`, `forget` or `release`. */
   async begin(request: IdempotentRequest): Promise<Begun> {
     const now = this.#clock.now();
     return this.#database.system(async ({ orm }) => {
@@ -141,7 +141,7 @@ export class IdempotencyStore {
   }
 
   /** The call failed, perhaps after its change: another try may start at once and finds what this one made. */
-  async letGo(request: IdempotentRequest): Promise<void> {
+  async release(request: IdempotentRequest): Promise<void> {
     const change = { lockedUntil: sql`clock_timestamp()` };
     await this.#database.system(({ orm }) =>
       orm.update(idempotencyKeys).set(change).where(this.#isUnanswered(request)),

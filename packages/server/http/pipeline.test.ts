@@ -155,8 +155,8 @@ test('every refused or failed call is a line of the log at info, with its reques
       .logged()
       .split('\n')
       .filter((line) => line.includes(answer.headers.get('x-request-id') as string));
-    const told = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 30);
-    expect(told, path).toMatchObject({ method, code, status: answer.status });
+    const logged = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 30);
+    expect(logged, path).toMatchObject({ method, code, status: answer.status });
   }
 });
 

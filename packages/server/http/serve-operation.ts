@@ -271,7 +271,7 @@ async function answerOnce(
   } catch (error) {
     release();
     const isRefused = error instanceof Problem && error.status < 500;
-    const free = isRefused ? options.idempotency.forget(idempotent) : options.idempotency.letGo(idempotent);
+    const free = isRefused ? options.idempotency.forget(idempotent) : options.idempotency.release(idempotent);
     await free.catch(warn('an idempotency key stays locked'));
     throw error;
   }

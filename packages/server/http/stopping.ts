@@ -16,12 +16,12 @@ const turnsMax = 1000;
  * running calls may take the rest of the grace period.
  */
 export class Stopping {
-  readonly #told = new AbortController();
+  readonly #stop = new AbortController();
   #lingersUntilMs = 0;
   #graceEndsAtMs = 0;
 
   get signal(): AbortSignal {
-    return this.#told.signal;
+    return this.#stop.signal;
   }
 
   /** The rest of the grace period. */
@@ -34,7 +34,7 @@ export class Stopping {
     const nowMs = performance.now();
     this.#lingersUntilMs = lingers ? nowMs + graceMs * lingeringShare : nowMs;
     this.#graceEndsAtMs = nowMs + graceMs;
-    this.#told.abort(new Error('the service is shutting down'));
+    this.#stop.abort(new Error('the service is shutting down'));
   }
 
   async end(http: FastifyInstance, silent: SilentConnections): Promise<void> {

@@ -49,10 +49,10 @@ export class OpenStreams {
   ): void {
     const ofOrganization = this.#open.get(organization) ?? 0;
     const ofPerson = person === undefined ? 0 : (this.#open.get(person) ?? 0);
-    const told = this.#fullness(ofPerson, ofOrganization);
-    if (told !== undefined) {
+    const refusal = this.#fullness(ofPerson, ofOrganization);
+    if (refusal !== undefined) {
       stream.destroy();
-      throw new Problem('RATE_LIMITED', told, { retryAfterSeconds: 1 });
+      throw new Problem('RATE_LIMITED', refusal, { retryAfterSeconds: 1 });
     }
     const owners = person === undefined ? [organization] : [organization, person];
     for (const owner of owners) this.#open.set(owner, (this.#open.get(owner) ?? 0) + 1);

@@ -15,8 +15,8 @@ export class ConcurrencyLimit {
   async run<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
     const count = this.#underWay.get(organizationId) ?? 0;
     if (count >= this.#max) {
-      const told = `This organization has ${count} ${this.#what} under way; wait for one to end.`;
-      throw new Problem('RATE_LIMITED', told, { retryAfterSeconds: 1 });
+      const message = `This organization has ${count} ${this.#what} under way; wait for one to end.`;
+      throw new Problem('RATE_LIMITED', message, { retryAfterSeconds: 1 });
     }
     this.#underWay.set(organizationId, count + 1);
     try {

@@ -65,6 +65,6 @@ function namesIn(data: object): Record<string, unknown> {
 
 function messageOf(output: unknown): string {
   const { message, value } = (output ?? {}) as { message?: unknown; value?: { message?: unknown } | string };
-  const told = message ?? (typeof value === 'string' ? value : value?.message);
-  return typeof told === 'string' ? told : 'unknown';
+  const text = message ?? (typeof value === 'string' ? value : value?.message);
+  return typeof text === 'string' ? text : 'unknown';
 }

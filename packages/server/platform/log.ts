@@ -37,8 +37,8 @@ const paths = [
 /** Database errors carry their whole connection, including the key that cancels its statements. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const { client, ...told } = stdSerializers.err(error) as { client?: unknown };
-  return told;
+  const { client, ...withoutConnection } = stdSerializers.err(error) as { client?: unknown };
+  return withoutConnection;
 }
 
 export function createLogger(level: string, destination?: DestinationStream): Logger {

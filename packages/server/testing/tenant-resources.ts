@@ -22,7 +22,10 @@ const tables: Record<string, string> = {
 };
 
 /** Fills an organization with one of everything that needs no external system. */
-export async function furnish(app: TestApp, organization: Pick<TestOrganization, 'id' | 'owner'>): Promise<void> {
+export async function createOneOfEverything(
+  app: TestApp,
+  organization: Pick<TestOrganization, 'id' | 'owner'>,
+): Promise<void> {
   const as = { token: organization.owner.token, organizationId: organization.id };
   await addMember(app, organization.id, 'member');
   const bodies: [string, object][] = [
@@ -38,7 +41,7 @@ export async function furnish(app: TestApp, organization: Pick<TestOrganization,
 }
 
 /** A project with one completed backup, for tests with a Firestore. */
-export async function furnishBackup(
+export async function createProjectWithBackup(
   app: TestApp,
   organization: Pick<TestOrganization, 'id' | 'owner'>,
   firestoreHost: string,

@@ -12,7 +12,7 @@ export const chainStart = '0'.repeat(64);
  * object.
  */
 export function contentHash(content: AuditContent): string {
-  const told = {
+  const ordered = {
     id: content.id,
     organizationId: content.organizationId,
     timestamp: content.timestamp.toISOString(),
@@ -28,7 +28,7 @@ export function contentHash(content: AuditContent): string {
     requestId: content.requestId,
     details: content.details,
   };
-  return sha256(canonical(told));
+  return sha256(canonical(ordered));
 }
 
 /**

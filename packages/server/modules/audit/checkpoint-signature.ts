@@ -22,7 +22,7 @@ export class CheckpointSignatures {
   }
 
   async sign(checkpoint: Omit<Checkpoint, 'signature'>): Promise<string> {
-    const told = [
+    const signed = [
       'holdfast audit checkpoint',
       checkpoint.organizationId,
       checkpoint.position,
@@ -31,7 +31,7 @@ export class CheckpointSignatures {
       checkpoint.createdAt.toISOString(),
     ];
     return createHmac('sha256', await this.#loadKey())
-      .update(JSON.stringify(told))
+      .update(JSON.stringify(signed))
       .digest('hex');
   }
 

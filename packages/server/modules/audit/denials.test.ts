@@ -46,13 +46,13 @@ test('a key without the scope, or used for another organization, is logged only 
   expect((await app.request('GET', '/api/v1/audit-logs', { token })).status).toBe(403);
   expect((await app.request('GET', '/api/v1/audit-logs', { token, organizationId: foreign.id })).status).toBe(403);
   expect((await app.request('GET', '/api/v1/auth/me', { token })).status).toBe(403);
-  const told = await denialsIn(own);
-  expect(told.map((entry: { resource: { id: string } }) => entry.resource.id)).toEqual([
+  const denials = await denialsIn(own);
+  expect(denials.map((entry: { resource: { id: string } }) => entry.resource.id)).toEqual([
     'getMe',
     'listAuditLogs',
     'listAuditLogs',
   ]);
-  expect(told[0].actor).toMatchObject({ type: 'service_account', id: made.body.data.id });
+  expect(denials[0].actor).toMatchObject({ type: 'service_account', id: made.body.data.id });
   expect(await denialsIn(foreign)).toEqual([]);
   expect(app.logged()).not.toContain(token);
 });
@@ -66,9 +66,9 @@ test('a stranger is logged, but can write only a few rows, and many strangers to
     app.request('GET', '/api/v1/organizations/current', { token, organizationId: organization.id });
   const stranger = await signUp(app, 'stranger@example.com');
   for (let count = 0; count < 40; count++) expect((await knock(stranger.token)).status).toBe(403);
-  const told = await denialsIn(organization);
-  expect(told.length).toBe(5);
-  expect(told[0]).toMatchObject({ actor: { id: stranger.id }, details: { code: 'FORBIDDEN' } });
+  const denials = await denialsIn(organization);
+  expect(denials.length).toBe(5);
+  expect(denials[0]).toMatchObject({ actor: { id: stranger.id }, details: { code: 'FORBIDDEN' } });
   const crowd = await Promise.all(Array.from({ length: 30 }, (_, index) => signUp(app, `crowd-${index}@example.com`)));
   for (const { token } of crowd) for (let count = 0; count < 3; count++) await knock(token);
   expect((await denialsIn(organization)).length).toBe(30);

@@ -37,7 +37,7 @@ export async function findOrCreateUser(
   ids: Ids,
   keyring: Keyring,
 ): Promise<UserRow> {
-  const told = {
+  const profile = {
     email: identity.email,
     emailVerified: identity.emailVerified,
     name: identity.name,
@@ -46,8 +46,8 @@ export async function findOrCreateUser(
   };
   const [row] = await orm
     .insert(users)
-    .values({ id: ids.next('usr'), providerSubject: identity.subject, createdAt: now, ...told })
-    .onConflictDoUpdate({ target: users.providerSubject, set: told })
+    .values({ id: ids.next('usr'), providerSubject: identity.subject, createdAt: now, ...profile })
+    .onConflictDoUpdate({ target: users.providerSubject, set: profile })
     .returning();
   if (!row) throw new Error('a person could not be kept');
   // A provider that returns no new refresh token leaves the one from the last consent valid.

@@ -23,7 +23,7 @@ const keptDays = 90;
 /** Mails people about troubles: once when one begins, once when it is over. */
 export function createNotificationsModule(platform: Platform): Module & { troubles: Troubles } {
   const troubles = new Troubles(platform);
-  platform.outbox.listen((transaction, events) => troubles.hear(transaction, events));
+  platform.outbox.listen((transaction, events) => troubles.onEvents(transaction, events));
   return {
     troubles,
     handlers: {},

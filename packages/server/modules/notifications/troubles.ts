@@ -50,11 +50,11 @@ export class Troubles {
   }
 
   /** Most troubles are events that webhooks get as well. */
-  async hear(transaction: Transaction, events: readonly OutboxEvent[]): Promise<void> {
-    for (const event of events) await this.#hear(transaction, event);
+  async onEvents(transaction: Transaction, events: readonly OutboxEvent[]): Promise<void> {
+    for (const event of events) await this.#onEvent(transaction, event);
   }
 
-  async #hear(transaction: Transaction, { organizationId, type, payload }: OutboxEvent): Promise<void> {
+  async #onEvent(transaction: Transaction, { organizationId, type, payload }: OutboxEvent): Promise<void> {
     const data = payload.data as EventData;
     const scheduleId = payload.metadata?.scheduleId ?? undefined;
     if (type === 'backup.failed' && scheduleId)

@@ -57,8 +57,8 @@ test('an unknown address shows a person a way on, and gives a program an error',
   const page = await visit('/nothing/at?all=1.5');
   expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-  const told = await visit('/nothing', { accept: 'application/json' });
-  expect([told.status, told.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
+  const answer = await visit('/nothing', { accept: 'application/json' });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
 });
 
 test('other paths are answered by the API', async () => {

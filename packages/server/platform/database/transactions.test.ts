@@ -106,11 +106,11 @@ test('a task runs in one process at a time, and is aborted when the connection o
     (number) => new TaskLocks({ connectionString: databaseUrl, application_name: `locks ${number}` }, log),
   ) as [TaskLocks, TaskLocks];
   const inside = Promise.withResolvers<void>();
-  const told = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
   const running = one.runAlone('the task', never, async (signal) => {
-    signal.addEventListener('abort', () => told.resolve());
+    signal.addEventListener('abort', () => aborted.resolve());
     inside.resolve();
-    await told.promise;
+    await aborted.promise;
   });
   await inside.promise;
   expect(await other.runAlone('the task', never, async () => undefined)).toBe(false);

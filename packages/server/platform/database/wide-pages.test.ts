@@ -7,7 +7,7 @@ import { scheduleStore } from '../../modules/schedules/index.ts';
 import { asOwner } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 import { foundOrganization } from '../../testing/team.ts';
-import { furnish, furnishBackup, resourcesOf } from '../../testing/tenant-resources.ts';
+import { createOneOfEverything, createProjectWithBackup, resourcesOf } from '../../testing/tenant-resources.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
 let app: TestApp;
@@ -35,8 +35,8 @@ beforeAll(async () => {
   firestore = await startFirestoreSandbox();
   const organization = await foundOrganization(app);
   as = { token: organization.owner.token, organizationId: organization.id };
-  await furnish(app, organization);
-  await furnishBackup(app, organization, `${firestore.host}:${firestore.port}`);
+  await createOneOfEverything(app, organization);
+  await createProjectWithBackup(app, organization, `${firestore.host}:${firestore.port}`);
   const { projectId: id = '', backupId } = await resourcesOf(app, organization);
   projectId = id;
   const restored = await app.request('POST', '/api/v1/backups/restore', { ...as, body: { backupId } });

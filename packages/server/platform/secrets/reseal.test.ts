@@ -11,7 +11,7 @@ import { startMailServer } from '../../testing/mail-server.ts';
 import { asOwner } from '../../testing/people.ts';
 import { openSession } from '../../testing/sessions.ts';
 import { foundOrganization, type TestOrganization } from '../../testing/team.ts';
-import { furnish } from '../../testing/tenant-resources.ts';
+import { createOneOfEverything } from '../../testing/tenant-resources.ts';
 import { startTestApp, type TestApp, testMasterKey } from '../../testing/test-app.ts';
 import { connectDatabase } from '../database/database.ts';
 import { openInstallationSecret } from './installation-secret.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await nobody.close();
   app = await startTestApp({ SMTP_URL: nobody.url });
   organization = await foundOrganization(app);
-  await furnish(app, organization);
+  await createOneOfEverything(app, organization);
   const { refreshToken } = await openSession(app, organization.owner.id);
   await app.request('POST', '/api/v1/auth/refresh', { body: { refreshToken } });
 });
@@ -109,7 +109,7 @@ test('wherever a rotation is interrupted, neither key alone starts a process, an
 }, async () => {
   const half = await startTestApp();
   try {
-    await furnish(half, await foundOrganization(half));
+    await createOneOfEverything(half, await foundOrganization(half));
     await half.stop();
     const url = half.databaseUrl;
     const database = connectDatabase({ url, poolSize: 2, log: half.platform.log });

@@ -1,7 +1,7 @@
 import { allOperations, scopes } from '@holdfast/contract';
 import type { FirestoreSandbox } from '@holdfast/sandbox';
 import { addMember, foundOrganization, type TestOrganization } from '../team.ts';
-import { furnish, furnishBackup, resourcesOf } from '../tenant-resources.ts';
+import { createOneOfEverything, createProjectWithBackup, resourcesOf } from '../tenant-resources.ts';
 import type { TestApp } from '../test-app.ts';
 
 /**
@@ -22,8 +22,8 @@ export type Caller = 'owner' | 'viewer' | 'key' | 'anonymous';
 export async function createApiWorld(app: TestApp, firestore: FirestoreSandbox): Promise<ApiWorld> {
   const organization = await foundOrganization(app, 'Fuzz');
   const firestoreHost = `${firestore.host}:${firestore.port}`;
-  await furnish(app, organization);
-  await furnishBackup(app, organization, firestoreHost);
+  await createOneOfEverything(app, organization);
+  await createProjectWithBackup(app, organization, firestoreHost);
   const as = { token: organization.owner.token, organizationId: organization.id };
   const own = await resourcesOf(app, organization);
   await app.request('POST', '/api/v1/backups/restore', { ...as, body: { backupId: own.backupId } });

@@ -14,13 +14,13 @@ export async function renewConsent(context: ProjectsContext, userId: string, ema
   const { database, clock, log } = context.platform;
   const rows = await database.system((transaction) => projectStore.ofConsent(transaction, userId));
   for (const row of rows) {
-    const told = { projectId: row.id, userId };
+    const fields = { projectId: row.id, userId };
     try {
       const owned = { ...row, connectionUserId: userId };
       const { failure: _, ...check } = await checkConnection(context.sources, owned, clock);
-      if (!(await take(context, row, { userId, email }, check))) log.info(told, 'a consent was not taken');
+      if (!(await take(context, row, { userId, email }, check))) log.info(fields, 'a consent was not taken');
     } catch (error) {
-      log.warn({ ...told, err: error }, 'a project was not checked after a consent');
+      log.warn({ ...fields, err: error }, 'a project was not checked after a consent');
     }
   }
 }

@@ -80,8 +80,8 @@ function details(code: ErrorCode): string {
     const named = properties?.code;
     return typeof named === 'object' && named.const === code;
   });
-  const told = schema?.properties?.details;
-  return typeof told === 'object' ? `<h4>Details</h4>${formsHtml(told)}` : '';
+  const detailsSchema = schema?.properties?.details;
+  return typeof detailsSchema === 'object' ? `<h4>Details</h4>${formsHtml(detailsSchema)}` : '';
 }
 
 function schemasSection(): Section {

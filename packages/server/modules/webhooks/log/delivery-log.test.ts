@@ -89,8 +89,8 @@ describe('the log', () => {
     await house.call('POST', `/webhooks/${id}/deliveries/${first.id}/retry`);
     const second = only(await house.deliveries(id, ([delivery]) => delivery?.attempts === 2));
     expect(second).toMatchObject({ status: 'failed', nextAttemptAt: null });
-    const told = house.receiver.to(path).map((request) => JSON.parse(request.body).metadata);
-    expect(told).toMatchObject([1, 2].map((attempt) => ({ attempt, maxAttempts: 1, willRetry: false })));
+    const metadata = house.receiver.to(path).map((request) => JSON.parse(request.body).metadata);
+    expect(metadata).toMatchObject([1, 2].map((attempt) => ({ attempt, maxAttempts: 1, willRetry: false })));
   });
 
   test('recovering sends again what failed since then, and nothing else', async () => {

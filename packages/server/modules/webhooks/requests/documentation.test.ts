@@ -75,12 +75,12 @@ describe('the documented receivers', () => {
         expect(await replay(port, standard)).toBe(204);
         expect(await replay(port, simple)).toBe(204);
         for (const bad of [tamper(standard), tamper(simple), stale, bare]) expect(await replay(port, bad)).toBe(401);
-        const told = () => output.join('').trimEnd().split('\n').slice(1);
-        await expect.poll(told).toEqual(Array(2).fill('backup.completed'));
+        const printed = () => output.join('').trimEnd().split('\n').slice(1);
+        await expect.poll(printed).toEqual(Array(2).fill('backup.completed'));
         // The simple format has no id that distinguishes deliveries; concurrent ones must be whole lines.
         await Promise.all(Array.from({ length: crowd }, () => replay(port, simple)));
-        await expect.poll(() => told().length).toBe(2 + crowd);
-        expect(new Set(told())).toEqual(new Set(['backup.completed']));
+        await expect.poll(() => printed().length).toBe(2 + crowd);
+        expect(new Set(printed())).toEqual(new Set(['backup.completed']));
       } finally {
         process.kill(-child.pid!);
       }

@@ -196,8 +196,8 @@ describe('the simple format', () => {
 
 test('a mass deletion is reported by event and by mail within a minute, with the moment just before it', () => {
   expect(accident.toldAt - accident.at).toBeLessThan(60_000);
-  const [told] = bodiesAt('/standard').filter((body) => body.type === 'pitr.anomaly');
-  const { anomaly } = told.data;
+  const [sent] = bodiesAt('/standard').filter((body) => body.type === 'pitr.anomaly');
+  const { anomaly } = sent.data;
   expect(anomaly).toMatchObject({ reason: 'mass_deletion', deletes: 59, documents: 60, collections: ['items'] });
   const before = accident.at - Date.parse(anomaly.suggestedPointInTime);
   expect([before > 0, before < 5_000]).toEqual([true, true]);
@@ -206,16 +206,16 @@ test('a mass deletion is reported by event and by mail within a minute, with the
 });
 
 test('switching capture on and off sends which moments can then be reached', async () => {
-  const told = () =>
+  const sent = () =>
     bodiesAt('/standard')
       .filter(({ type, data }) => /^pitr.(en|dis)abled$/.test(type) && data.project.name === 'Accident')
       .sort((left, right) => (left.timestamp < right.timestamp ? -1 : 1))
       .map(({ data }) => data.pitr);
-  await vi.waitFor(() => expect(told()).toHaveLength(4));
+  await vi.waitFor(() => expect(sent()).toHaveLength(4));
   const none = { coveredFrom: null, coveredTo: null };
   const captured = { coveredFrom: accident.coveredFrom, coveredTo: expect.any(String) };
   expect(accident.coveredFrom).toEqual(expect.any(String));
-  expect(told()).toEqual([
+  expect(sent()).toEqual([
     { enabled: true, status: 'starting', ...none },
     { enabled: false, status: 'stopped', ...captured },
     { enabled: true, status: expect.any(String), ...captured },
@@ -228,10 +228,10 @@ test('progress is sent at each tenth at most once per job', () => {
     ['backup.progress', 'backup'],
     ['restore.progress', 'restore'],
   ] as const) {
-    const told = bodiesAt('/standard')
+    const sent = bodiesAt('/standard')
       .filter((body) => body.type === type)
       .map((body) => `${body.data[key].id} ${body.data.progress?.percent ?? body.data.restore?.percent}`);
-    expect(told.length).toBe(new Set(told).size);
-    for (const entry of told) expect(Number(entry.split(' ')[1]) % 10).toBe(0);
+    expect(sent.length).toBe(new Set(sent).size);
+    for (const entry of sent) expect(Number(entry.split(' ')[1]) % 10).toBe(0);
   }
 });
