@@ -1,5 +1,6 @@
 import type { Scope } from '@holdfast/engine';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { wrongUsage } from '../command-failure.ts';
 import { collectionPaths } from '../paths.ts';
 import type { SecretOptions } from './secrets.ts';
 
@@ -46,9 +47,11 @@ export function withScope(command: Command): Command {
 }
 
 export function scopeOf({ collections, exclude, subcollections }: ScopeOptions): Scope {
-  const named = collections?.filter((collection) => collection !== '*') ?? [];
+  const isAll = collections?.includes('*') ?? true;
+  if (isAll && collections && collections.length > 1)
+    throw wrongUsage('* means every collection: give it alone, or name the collections without it.');
   return {
-    collections: named.length === 0 ? 'all' : named,
+    collections: isAll ? 'all' : collections!,
     includeSubcollections: subcollections !== false,
     excludeCollections: exclude ?? [],
   };

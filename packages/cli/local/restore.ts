@@ -7,6 +7,7 @@ import {
   instantToParts,
   isEngineError,
   type MergeMode,
+  parseInstant,
   previewRestore,
   readUsers,
   restoreDeletes,
@@ -21,7 +22,7 @@ import {
   withDescendants,
   withinFile,
 } from '@holdfast/engine';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CommandFailure, wrongUsage } from '../command-failure.ts';
 import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { exitCode } from '../exit-codes.ts';
@@ -45,6 +46,7 @@ interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions, Co
   readonly rewriteReferences: boolean;
   readonly authUsers?: boolean;
   readonly after?: string;
+  readonly began?: string;
 }
 
 export function restoreCommand(): Command {
@@ -63,13 +65,23 @@ export function restoreCommand(): Command {
     .option('--no-rewrite-references', 'leave references into the original database as they are')
     .option('--auth-users', 'restore the accounts as well')
     .option('--after <path>', 'continue behind this document')
+    .option('--began <time>', 'when the stopped run began: --delete-extra leaves what came later', instant)
     .action(
       async (reference: string, options: RestoreOptions) =>
         await withSession(options, (session) => restore(session, reference, options)),
     );
 }
 
+function instant(text: string): string {
+  if (parseInstant(text) === undefined)
+    throw new InvalidArgumentError('It must be a time such as 2026-11-19T20:00:00Z.');
+  return text;
+}
+
 async function restore(session: Session, reference: string, options: RestoreOptions): Promise<void> {
+  // Otherwise documents that were made between the two runs would be deleted as if they had been there all the time.
+  if (options.deleteExtra && options.after !== undefined && options.began === undefined)
+    throw wrongUsage('--after with --delete-extra needs --began, as the stopped run printed it.');
   const chain = await chainOf(session, reference);
   const database = await openDatabase(options);
   try {
@@ -170,6 +182,7 @@ async function write(
   const total = scope.documents?.length ?? view.body?.counts.documents ?? 0;
   const bar = new ProgressBar('Restoring', options);
   const readTime = await source.snapshotTime();
+  const began = options.began ?? readTime;
   const how = {
     view,
     target,
@@ -191,7 +204,7 @@ async function write(
   })
     .finally(() => bar.finish())
     .catch((error: unknown) => {
-      throw isEngineError(error, 'CANCELLED') ? stopped(reached) : error;
+      throw isEngineError(error, 'CANCELLED') ? stopped(reached, options.deleteExtra ? began : undefined) : error;
     });
   const result = options.deleteExtra
     ? together(
@@ -199,7 +212,7 @@ async function write(
         await restoreDeletes({
           ...how,
           guard: leaveChanges,
-          live: { source, readTime, began: instantToParts(readTime) },
+          live: { source, readTime, began: instantToParts(began) },
         }),
       )
     : puts;
@@ -208,15 +221,16 @@ async function write(
 }
 
 /** Says how to continue, so that a long restore is not started again after Ctrl-C. */
-function stopped(reached: ApplyProgress | undefined): CommandFailure {
+function stopped(reached: ApplyProgress | undefined, began: string | undefined): CommandFailure {
   const after = reached?.settledThrough;
+  const since = began === undefined ? '' : ` --began ${began}`;
   return new CommandFailure(
     'CANCELLED',
     `Stopped; ${countOf(reached?.written ?? 0, 'document')} written, which stay.`,
     {
       exit: exitCode.cancelled,
       remedy: after
-        ? `The same command with --after '${after.replaceAll("'", "'\\''")}' goes on from there.`
+        ? `The same command with --after '${after.replaceAll("'", "'\\''")}'${since} goes on from there.`
         : 'The same command begins anew.',
     },
   );
