@@ -7,7 +7,7 @@ import { createHttpServer } from './http/server.ts';
 import { SilentConnections, Stopping } from './http/stopping.ts';
 import { type StreamLimits, usualStreamLimits } from './http/streams.ts';
 import { databaseFunctions, jobDefinitions } from './modules/declarations.ts';
-import { composeModules } from './modules/index.ts';
+import { composeModules, type NamedDatabase } from './modules/index.ts';
 import { servePages } from './modules/system/pages.ts';
 import { systemHandlers } from './modules/system/routes.ts';
 import { Changes } from './platform/changes.ts';
@@ -47,6 +47,12 @@ export interface AppOverrides {
    * The database server of the data folder, if it was started before the service was loaded; it ends with the service.
    */
   embeddedDatabase?: Promise<EmbeddedPostgres> | undefined;
+  /** The process that does the jobs of this service; it ends before the database. */
+  jobProcess?: { stop(): Promise<void> } | undefined;
+  /** Opens the sample database in another process. */
+  openSample?: (named: NamedDatabase) => Promise<string>;
+  /** False for a process that nobody calls. */
+  listens?: boolean;
   /** For tests: checks every answer against the contract. */
   checkAnswers?: boolean;
   /** For tests: a nested transaction is an error. */
@@ -63,6 +69,8 @@ export interface App {
   readonly address: string;
   readonly platform: Platform;
   readonly tasks: PeriodicTasks;
+  /** Opens the sample database; resolves with its address. */
+  openSample(named: NamedDatabase): Promise<string>;
   /** Fails if the configured provider cannot be used and nobody could ever sign in. */
   requireProvider(): Promise<void>;
   /** The one-time sign-in link of a fresh installation, if there is one. */
@@ -91,6 +99,8 @@ export async function startApp(config: Config, overrides: AppOverrides = {}): Pr
 async function start(config: Config, overrides: AppOverrides, log: Logger, lifecycle: Lifecycle): Promise<App> {
   const embeddedDatabase = overrides.embeddedDatabase ?? startEmbeddedDatabase(config, log);
   lifecycle.onClose('embedded database', () => stopEmbeddedDatabase(embeddedDatabase));
+  const { jobProcess } = overrides;
+  if (jobProcess) lifecycle.onClose('process of the jobs', () => jobProcess.stop());
   const stopTracing = await startTracing(config, version);
   if (stopTracing) lifecycle.onClose('tracing', stopTracing);
   const clock = overrides.clock ?? systemClock;
@@ -110,7 +120,10 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     config.HOLDFAST_ROLES.includes('worker') || config.HOLDFAST_ROLES.includes('scheduler'),
   );
   const stopping = new Stopping();
-  stopping.signal.addEventListener('abort', () => void queue.stopTaking().catch(() => undefined));
+  stopping.signal.addEventListener('abort', () => {
+    void queue.stopTaking().catch(() => undefined);
+    void jobProcess?.stop();
+  });
   const address = { value: '' };
   const cpuTurns = new CpuTurns();
   const platform: Platform = {
@@ -128,7 +141,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     outbound: createOutbound({ allowedSubnets: config.OUTBOUND_ALLOWED_SUBNETS, ...overrides.outbound }),
     baseUrl: () => config.BASE_URL ?? address.value,
   };
-  const composition = composeModules(platform);
+  const composition = composeModules(platform, overrides.openSample);
   const { modules, authenticator, onDenied, checkStorage, signInLink, requireProvider, remindOfKits, measure } =
     composition;
   lifecycle.onClose('modules', () => composition.close());
@@ -177,7 +190,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     checkAnswers: overrides.checkAnswers ?? false,
   });
   if (isApi) servePages(http, overrides.dashboardFolder);
-  address.value = await listen(http, config, lifecycle, stopping);
+  if (overrides.listens ?? true) address.value = await listen(http, config, lifecycle, stopping);
 
   if (config.HOLDFAST_ROLES.includes('worker')) {
     for (const module of modules) {
@@ -204,6 +217,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     address: address.value,
     platform,
     tasks,
+    openSample: composition.openSample,
     requireProvider,
     signInLink: isApi ? await signInLink() : undefined,
     newSignInLink: signInLink,

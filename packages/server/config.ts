@@ -66,7 +66,9 @@ const variables = z.object({
     ),
   DATABASE_POOL_SIZE: wholeNumber(2, 200)
     .default(16)
-    .describe('Database connections this process may hold for requests and jobs.'),
+    .describe(
+      'Database connections the service may hold, half of them for calls and half for jobs if it does both, at least two each.',
+    ),
   REDIS_URL: address('redis', 'rediss')
     .optional()
     .describe('Optional Redis that shares rate limits between API processes.'),
@@ -233,6 +235,8 @@ export interface Config
   HOLDFAST_DATA: string;
   ALLOW_EMULATOR_SOURCES: boolean;
   ALLOW_LOCAL_STORAGE: boolean;
+  /** Whether this service has the sample database. Services that share their roles would each have their own. */
+  offersSample: boolean;
 }
 
 /** All faults of a configuration, one line each. */
@@ -279,19 +283,16 @@ function contradictions(given: Record<string, string | undefined>): string[] {
 
 function derive(values: Variables): Config {
   const isPersonal = isLoopback(values.HOST) && !values.DATABASE_URL;
+  const allowsEmulators = values.ALLOW_EMULATOR_SOURCES ?? isPersonal;
   return {
     ...values,
     BASE_URL: values.BASE_URL?.replace(/\/+$/, ''),
     HOLDFAST_DATA: resolve(values.HOLDFAST_DATA),
     OIDC_ISSUER: values.OIDC_ISSUER ?? (values.OIDC_CLIENT_ID ? 'https://accounts.google.com' : undefined),
-    ALLOW_EMULATOR_SOURCES: values.ALLOW_EMULATOR_SOURCES ?? isPersonal,
+    ALLOW_EMULATOR_SOURCES: allowsEmulators,
     ALLOW_LOCAL_STORAGE: values.ALLOW_LOCAL_STORAGE ?? isPersonal,
+    offersSample: allowsEmulators && roleNames.every((role) => values.HOLDFAST_ROLES.includes(role)),
   };
-}
-
-/** The sample lives in one process: with the roles in several processes, each would have its own. */
-export function offersSample({ ALLOW_EMULATOR_SOURCES, HOLDFAST_ROLES }: Config): boolean {
-  return ALLOW_EMULATOR_SOURCES && roleNames.every((role) => HOLDFAST_ROLES.includes(role));
 }
 
 /** Whether people sign in at Google itself, or at its configured replacement: only there can they give consent. */

@@ -140,9 +140,7 @@ describe('a start', () => {
     // As when a terminal is closed.
     const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /^Sign in: \S+$/m, 'SIGHUP');
     expect(code).toBe(0);
-    expect(out).toMatch(
-      /^[\d-]+ [\d:]+ INFO {2}the service started version=\S+ roles=api,worker address=http:\S+ data=\S+$/m,
-    );
+    expect(out).toMatch(/^[\d-]+ [\d:]+ INFO {2}the service started version=\S+ roles=api address=http:\S+ data=\S+$/m);
     expect(out.match(/how memory is collected collector=tuned for moving bytes/g)).toHaveLength(1);
     expect(out).toMatch(/INFO {2}the service stops graceSeconds=20\n(.*\n)*.* INFO {2}the service has stopped\n$/);
     expect(out).not.toMatch(/^\{/m);

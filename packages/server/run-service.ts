@@ -3,6 +3,7 @@ import { startEmbeddedDatabase, stopEmbeddedDatabase } from './embedded-database
 import { UsageMistake } from './platform/command-options.ts';
 import { endOnSignal } from './platform/end-on-signal.ts';
 import { createProcessLogger } from './platform/log.ts';
+import { lowerProcessPriority } from './platform/process-priority.ts';
 import { StartFailure } from './platform/start-failure.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { readStartOptions, type StartOptions, usage } from './start-options.ts';
@@ -17,6 +18,7 @@ async function main(config: Config, { printConfig, requireDatabase }: StartOptio
   }
   if (requireDatabase && !config.DATABASE_URL)
     throw new StartFailure('DATABASE_URL: is needed. There is no embedded PostgreSQL here.');
+  if (!config.HOLDFAST_ROLES.includes('api')) lowerProcessPriority();
   const ending = endOnSignal();
   const log = createProcessLogger(config);
   const embeddedDatabase = startEmbeddedDatabase(config, log);

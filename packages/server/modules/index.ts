@@ -68,7 +68,14 @@ import {
   storageContents,
   withLogs,
 } from './pitr/index.ts';
-import { countProjects, createProjectsModule, dropConsentOf, projectStore, SourceOpener } from './projects/index.ts';
+import {
+  countProjects,
+  createProjectsModule,
+  dropConsentOf,
+  type NamedDatabase,
+  projectStore,
+  SourceOpener,
+} from './projects/index.ts';
 import {
   backupsRead,
   createRestoresModule,
@@ -99,6 +106,8 @@ import { createStorageModule, defaultsWork, StoreOpener, storageStore, taskKind 
 import type { CheckResult } from './system/health.ts';
 import { createWebhooksModule, sendFinalEvents } from './webhooks/index.ts';
 
+export type { NamedDatabase } from './projects/index.ts';
+
 export interface Composition {
   modules: readonly Module[];
   authenticator: Authenticator;
@@ -108,11 +117,15 @@ export interface Composition {
   requireProvider: () => Promise<void>;
   signInLink: () => Promise<string | undefined>;
   remindOfKits: () => Promise<void>;
+  openSample: (named: NamedDatabase) => Promise<string>;
   close: () => Promise<void>;
 }
 
-/** Composes the modules; each one gets what it needs from those before it. */
-export function composeModules(platform: Platform): Composition {
+/**
+ * Composes the modules; each one gets what it needs from those before it. With `openSample` the sample database lives in
+ * another process.
+ */
+export function composeModules(platform: Platform, openSample?: Composition['openSample']): Composition {
   const { config, clock, keyring, outbound, queue, database } = platform;
   const audit = createAuditModule(platform, { planOf });
   const organizations = createOrganizationsModule(platform, audit.log, {
@@ -153,6 +166,7 @@ export function composeModules(platform: Platform): Composition {
   const sources = new SourceOpener({
     config,
     keyring,
+    openSample,
     consents: { refreshTokenOf: async (userId) => (await auth.providerRefreshToken(userId)) ?? undefined },
   });
   const stores = new StoreOpener({ config, keyring, outbound });
@@ -310,6 +324,7 @@ export function composeModules(platform: Platform): Composition {
     requireProvider: auth.requireProvider,
     signInLink: auth.signInLink,
     remindOfKits: organizations.remindOfKits,
+    openSample: (named) => sources.openSample(named),
     close: () => sources.close(),
   };
 }

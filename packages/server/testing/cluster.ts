@@ -68,6 +68,11 @@ export class Cluster {
     await end(this.#api);
   }
 
+  /** The process that answers calls. */
+  get api(): ChildProcess | undefined {
+    return this.#api;
+  }
+
   get workers(): readonly ChildProcess[] {
     return [...this.#workers];
   }

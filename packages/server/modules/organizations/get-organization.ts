@@ -1,4 +1,4 @@
-import { asksGoogle, type Config, offersSample } from '../../config.ts';
+import { asksGoogle, type Config } from '../../config.ts';
 import { readOneSnapshot } from '../../platform/database/transaction-statements.ts';
 import { organizationNotFound } from './authorize-change.ts';
 import type { OrganizationsContext } from './context.ts';
@@ -30,7 +30,7 @@ function allowsOf(config: Config) {
   return {
     emulators: config.ALLOW_EMULATOR_SOURCES,
     folders: config.ALLOW_LOCAL_STORAGE,
-    sample: offersSample(config) && config.ALLOW_LOCAL_STORAGE,
+    sample: config.offersSample && config.ALLOW_LOCAL_STORAGE,
     googleConsent: asksGoogle(config),
   };
 }

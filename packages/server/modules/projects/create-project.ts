@@ -1,5 +1,4 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
-import { offersSample } from '../../config.ts';
 import { findEarlierResult } from '../../platform/earlier-result.ts';
 import type { Caller, Principal } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
@@ -92,7 +91,7 @@ function draft(
       'connection.type',
       'emulators are not allowed by the operator of this service (ALLOW_EMULATOR_SOURCES)',
     );
-  if (connection.host === sampleHost && !offersSample(config))
+  if (connection.host === sampleHost && !config.offersSample)
     throw invalid('connection.host', 'this service runs as several processes and has no sample database');
   return { ...base, connectionHost: connection.host };
 }

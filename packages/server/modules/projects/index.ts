@@ -14,6 +14,7 @@ export { dropConsentOf } from './connection/drop-consent.ts';
 export { readTimeOf } from './connection/live-collections.ts';
 export { nestCollections } from './connection/nest-collections.ts';
 export { SourceOpener } from './connection/open-source.ts';
+export type { NamedDatabase } from './connection/sample-firestore.ts';
 export { aggregationReads, documentBytesGuess, readCost, readSeconds } from './cost-estimate.ts';
 export { backupTimeoutMinutesDefault, type ProjectStatistics, presentProjectSummary } from './present-project.ts';
 export { countProjects, databaseName, type MeasuredProject, type ProjectRow, projectStore } from './project-store.ts';

@@ -8,11 +8,11 @@ import {
   refreshTokenCredentials,
   type ServiceAccountKey,
 } from '@holdfast/engine';
-import { type Config, offersSample } from '../../../config.ts';
+import type { Config } from '../../../config.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { traced } from '../../../platform/tracing.ts';
 import type { ProjectRow } from '../project-store.ts';
-import { SampleFirestore, sampleHost } from './sample-firestore.ts';
+import { type NamedDatabase, SampleFirestore, sampleHost } from './sample-firestore.ts';
 
 export type ConnectionFields = Pick<
   ProjectRow,
@@ -35,6 +35,8 @@ export interface SourceOpenerOptions {
   config: Config;
   keyring: Keyring;
   consents: ConsentLookup;
+  /** Set where the sample database lives in another process. */
+  openSample: ((named: NamedDatabase) => Promise<string>) | undefined;
 }
 
 export const credentialsPurpose = (projectId: string) => `projects.credentials:${projectId}`;
@@ -69,15 +71,20 @@ export class SourceOpener {
     return refreshTokenCredentials(await this.#grant(userId), this.#options.config.GOOGLE_API_ENDPOINTS.oauth2);
   }
 
+  /** Its address, with the sample data in this database. */
+  openSample(named: NamedDatabase): Promise<string> {
+    return (this.#options.openSample ?? ((wanted) => this.#sample.open(wanted)))(named);
+  }
+
   close(): Promise<void> {
     return this.#sample.close();
   }
 
-  async #emulator({ connectionHost, ...project }: ConnectionFields): Promise<string> {
+  async #emulator({ connectionHost, sourceProjectId, databaseId }: ConnectionFields): Promise<string> {
     if (connectionHost !== sampleHost) return connectionHost ?? '';
-    if (!offersSample(this.#options.config))
+    if (!this.#options.config.offersSample)
       throw new EngineError('SOURCE_UNAVAILABLE', 'The operator of this service no longer offers the sample database.');
-    return this.#sample.open(project);
+    return this.openSample({ sourceProjectId, databaseId });
   }
 
   async #connection(project: ConnectionFields): Promise<FirestoreConnection> {

@@ -1,7 +1,7 @@
 // @module-tag long
 import { connectFirestore, everything, wholeDatabase } from '@holdfast/engine';
 import { expect, test } from 'vitest';
-import { loadConfig, offersSample } from '../../../config.ts';
+import { loadConfig } from '../../../config.ts';
 import { SampleFirestore } from './sample-firestore.ts';
 
 test('the sample is whole when it is opened, loses its products later, and is not filled twice', async () => {
@@ -25,7 +25,7 @@ test('the sample is whole when it is opened, loses its products later, and is no
 });
 
 test('a service of several processes has no sample, nor has one that allows no emulators', () => {
-  const offers = (environment: Record<string, string>) => offersSample(loadConfig(environment));
+  const offers = (environment: Record<string, string>) => loadConfig(environment).offersSample;
   expect(offers({ ALLOW_EMULATOR_SOURCES: 'true' })).toBe(true);
   expect(offers({ ALLOW_EMULATOR_SOURCES: 'true', HOLDFAST_ROLES: 'api,scheduler' })).toBe(false);
   expect(offers({ ALLOW_EMULATOR_SOURCES: 'false' })).toBe(false);

@@ -8,7 +8,7 @@ const sample = { documents: 10_000, seed: 7 };
 /** Long enough for a first backup, short enough for a visitor. */
 const accidentAfterMs = minuteMs;
 
-interface Named {
+export interface NamedDatabase {
   readonly sourceProjectId: string;
   readonly databaseId: string;
 }
@@ -29,7 +29,7 @@ export class SampleFirestore {
   }
 
   /** Its address, with the sample data in the requested database. */
-  async open({ sourceProjectId, databaseId }: Named): Promise<string> {
+  async open({ sourceProjectId, databaseId }: NamedDatabase): Promise<string> {
     // Loaded on demand: most services never open it.
     const { startFirestoreSandbox, loadSample, deleteCollection } = await import('@holdfast/sandbox');
     this.#sandbox ??= startFirestoreSandbox();
