@@ -187,11 +187,13 @@ export async function updateStorage(
   });
 }
 
+const bucketSettings = ['credentials', 'bucket', 'endpoint', 'region', 'forcePathStyle', 'objectLock'] as const;
+
 function changeOf(context: StorageContext, row: DestinationRow, request: UpdateRequest): Partial<NewDestination> {
   const { credentials, isDefault: _, ...given } = request;
   const fields = defined(given);
-  if (row.type === 'local' && (credentials || fields.bucket || fields.endpoint || fields.region || fields.objectLock))
-    throw invalid('type', 'a local folder has no such setting');
+  const unfit = row.type === 'local' && bucketSettings.find((name) => request[name]);
+  if (unfit) throw invalid(unfit, 'is not a setting of a local folder');
   if (row.type === 'gcs' && fields.endpoint !== undefined)
     throw invalid('endpoint', 'must not be given: Google Cloud Storage has one address');
   context.stores.checkEndpoint(fields.endpoint);

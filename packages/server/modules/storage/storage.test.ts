@@ -243,4 +243,15 @@ describe('an address', () => {
       expect([answer.status, answer.body.error?.details?.field], answer.text).toEqual([400, 'path']);
     },
   );
+
+  test.each([
+    ['credentials', sandboxS3Credential],
+    ['bucket', 'first'],
+    ['region', 'us-east-1'],
+    ['forcePathStyle', true],
+  ])('of a folder is not said by the settings of a bucket, and the fault names which: %s', async (field, value) => {
+    const made = await call('POST', '', { name: 'Folder', type: 'local', path: 'disk', isDefault: false });
+    const answer = await call('PATCH', `/${made.body.data.id}`, { [field]: value });
+    expect([answer.status, answer.body.error?.details?.field], answer.text).toEqual([400, field]);
+  });
 });
