@@ -4,7 +4,8 @@ import { email, identifier, integer, link, text, timestamp } from './primitives.
 
 const tokenLifetimeSeconds = integer({ min: 1, max: 31_536_000 }).describe('Seconds until the access token expires.');
 
-const accessToken = z.jwt().max(8192).describe('A JWT for `Authorization: Bearer`.');
+const tokenLengthMax = 8192;
+const accessToken = z.jwt().max(tokenLengthMax).describe('A JWT for `Authorization: Bearer`.');
 const refreshToken = text({ min: 1, max: 512 }).describe('Opaque; exchanged once for the next pair of tokens.');
 
 export const refreshedTokens = z
@@ -71,7 +72,7 @@ export const jsonWebKeySet = z
 
 /** Valid only after the sign-in page has redirected back; either the service's own code or the provider's. */
 export const tokenRequest = z.strictObject({
-  code: text({ min: 1, max: 2048 }).describe(
+  code: text({ min: 1, max: 4096 }).describe(
     'The one-time code from the callback, or a code of the identity provider.',
   ),
   grant_type: z.literal('authorization_code'),
@@ -81,4 +82,7 @@ export const tokenRequest = z.strictObject({
     .describe("The PKCE verifier that the code was issued for, the service's own or the provider's."),
 });
 
-export const refreshRequest = z.strictObject({ refreshToken });
+/** Room for an access token too: sent by mistake, it is refused like any other wrong token. */
+export const refreshRequest = z.strictObject({
+  refreshToken: text({ min: 1, max: tokenLengthMax }).describe('From the last answer; each is exchanged once.'),
+});

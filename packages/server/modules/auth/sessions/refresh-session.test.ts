@@ -32,6 +32,15 @@ describe.each([
     expect((await me(tokens.accessToken)).status).toBe(200);
   });
 
+  test('are nothing else: an access token, or any other text, is refused as a wrong token', async () => {
+    const tokens = await openSession(app, person.id);
+    for (const wrong of [tokens.accessToken, `${tokens.refreshToken}x`, 'made-up', `hfr_${'x'.repeat(2000)}`]) {
+      const answer = await refresh(wrong);
+      expect([answer.status, answer.body.error.code], answer.text).toEqual([401, 'UNAUTHORIZED']);
+    }
+    expect((await refresh(tokens.refreshToken)).status).toBe(200);
+  });
+
   test('that two tabs use at once lead both to the same successor', async () => {
     const tokens = await openSession(app, person.id);
     const pairs = await Promise.all([next(tokens), next(tokens)]);
