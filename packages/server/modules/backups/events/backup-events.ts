@@ -63,8 +63,13 @@ export async function emitAnomaly(
   });
 }
 
-function metadataOf({ trigger, scheduleId }: BackupRow) {
-  return { trigger, scheduleId };
+function metadataOf(row: BackupRow) {
+  return { trigger: row.trigger, scheduleId: askingSchedule(row) };
+}
+
+/** The schedule that asked for the backup. Retention asks for a merge, also of a schedule's backups. */
+function askingSchedule({ scheduleId, standsFor }: BackupRow): string | null {
+  return standsFor === null ? scheduleId : null;
 }
 
 /** Fields that are not known yet are absent. */
@@ -116,7 +121,7 @@ function simpleData(type: BackupEventName, { row, project }: BackupInEvent): Rec
     type: row.type,
     status: row.status,
   };
-  const tail = { triggeredBy: row.trigger, scheduleId: row.scheduleId, createdAt: row.createdAt.toISOString() };
+  const tail = { triggeredBy: row.trigger, scheduleId: askingSchedule(row), createdAt: row.createdAt.toISOString() };
   if (type === 'backup.failed')
     return { ...head, error: row.error?.message ?? '', ...tail, failedAt: row.completedAt?.toISOString() };
   const duration = durationMs(row);

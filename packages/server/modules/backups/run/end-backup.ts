@@ -32,9 +32,11 @@ export async function failBackup(context: BackupsContext, backup: Ended, cause: 
     if (!loaded) return true;
     if (error.code === 'SOURCE_AUTH_ERROR' && !loaded.project.deletedAt)
       await context.projects.markBroken(transaction, loaded.project, error);
-    // The base of the increment does not read well. Unless it passes a verification, the next backup is a full one.
-    if (error.code === 'INTEGRITY_ERROR' && row.parentId)
-      await verifyAgain(context, transaction, organizationId, row.parentId);
+    // What it was made from does not read well. Unless that passes a verification, the next backup is a full one, and
+    // retention merges nothing of it.
+    const madeFrom = row.parentId ?? row.standsFor;
+    if (error.code === 'INTEGRITY_ERROR' && madeFrom !== null)
+      await verifyAgain(context, transaction, organizationId, madeFrom);
     await context.platform.outbox.emit(transaction, backupEvent('backup.failed', loaded));
     await context.onEnded(transaction, loaded);
     await context.audit.noteSystem(transaction, organizationId, {

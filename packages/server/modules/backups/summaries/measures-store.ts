@@ -44,7 +44,7 @@ async function newestOf(
     `select k.id as key, good.at as "completedAt", good.seconds as "durationSeconds", good.bytes as "storedBytes",
             good.as_of as "asOf",
             (select count(*)::int from (
-               select 1 from backups where ${of} and status = 'failed' and id > coalesce(good.id, '')
+               select 1 from backups where ${of} and status = 'failed' and stands_for is null and id > coalesce(good.id, '')
                 order by id desc limit ${failuresMax}) failed) as "failuresInRow"
        from unnest($1::text[], $2::text[]) as k (organization, id) left join lateral (
          select * from (

@@ -20,7 +20,7 @@ export interface NewestBackups {
         verifiedAt: Date | null;
       })
     | null;
-  /** How many in a row failed after it. */
+  /** How many in a row failed after it, what retention merges apart. */
   failuresInRow: number;
   /** Some backups have a withdrawn key. */
   isSealed: boolean;
@@ -56,7 +56,7 @@ export async function newestBackups(
   const { rows } = await client.query<Row>(
     `select p.id as "projectId", good.*,
             (select count(*)::int from (
-               select 1 from backups where ${isOfProject} and status = 'failed' and id > coalesce(good.id, '')
+               select 1 from backups where ${isOfProject} and status = 'failed' and stands_for is null and id > coalesce(good.id, '')
                 order by id desc limit ${failuresMax}) failed) as failures,
             cardinality($3::text[]) > 0 and exists (select 1 from backups where ${isOfProject} and status = 'completed' and key_id = any($3)) as "isSealed",
             exists (select 1 from backups b where ${isOfProject} and status = 'completed' and ${isDamagedSql} and b.id > coalesce(good.id, '')) as "isDamaged"

@@ -1,5 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { encodeJson } from '../../../platform/database/json.ts';
+import { withdrawnKeysSql } from '../../organizations/index.ts';
 import { taskStore } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { isUnreadSql } from '../contents/verification-store.ts';
@@ -39,6 +40,7 @@ export interface RetentionCandidate {
   legalHold: boolean;
   lockedUntil: Date | null;
   verification: Verification;
+  isSealed: boolean;
   /** Something copies it, verifies it, or builds on it right now. */
   isBusy: boolean;
 }
@@ -58,6 +60,7 @@ interface Row {
   legal_hold: boolean;
   locked_until: Date | null;
   verification: Verification;
+  is_sealed: boolean;
   is_busy: boolean;
 }
 
@@ -85,6 +88,7 @@ export const retentionStore = {
               b.completed_at, b.expires_at, b.legal_hold, b.locked_until,
               case when ${isUnreadSql} then 'unread' when ${missesCopies('b.id', 'b.stands_for')} then null
                    else b.verification->>'status' end as verification,
+              coalesce(b.key_id in ${withdrawnKeysSql('$1')}, false) as is_sealed,
               (exists (select 1 from backups x where x.organization_id = $1 and x.parent_id = b.id
                           and x.status in ('pending', 'running') and x.deleted_at is null)
                or exists (select 1 from backups x where x.organization_id = $1 and x.project_id = $2
@@ -176,6 +180,7 @@ function candidateOf(row: Row): RetentionCandidate {
     legalHold: row.legal_hold,
     lockedUntil: row.locked_until,
     verification: row.verification,
+    isSealed: row.is_sealed,
     isBusy: row.is_busy || row.verification === 'running',
   };
 }

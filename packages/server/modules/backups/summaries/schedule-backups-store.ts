@@ -2,11 +2,14 @@ import type { Transaction } from '../../../platform/database/database.ts';
 
 /** What the backups of schedules say about their next run. */
 export const scheduleBackupsStore = {
-  /** Which of the schedules have a waiting or running backup; the transaction may span organizations. */
+  /**
+   * Which of the schedules have a waiting or running backup; the transaction may span organizations. What retention
+   * merges is no run of theirs.
+   */
   async busy({ client }: Transaction, scheduleIds: readonly string[]): Promise<Set<string>> {
     const { rows } = await client.query<{ schedule_id: string }>(
       `select distinct schedule_id from backups
-        where schedule_id = any($1) and status in ('pending', 'running') and deleted_at is null`,
+        where schedule_id = any($1) and status in ('pending', 'running') and deleted_at is null and stands_for is null`,
       [[...scheduleIds]],
     );
     return new Set(rows.map((row) => row.schedule_id));

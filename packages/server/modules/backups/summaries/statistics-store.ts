@@ -47,7 +47,7 @@ export async function projectStatistics(
             (array_agg(document_count order by ${asOfSql} desc, id desc) filter (where status = 'completed' and ${isOrdinary}))[1] as documents,
             (array_agg(completed_at order by ${asOfSql} desc, id desc) filter (where status = 'completed' and ${isOrdinary} and ${isNotForeign}))[1] as last_at,
             max(${asOfSql}) filter (where status = 'completed' and ${isOrdinary} and ${isNotForeign}) as as_of,
-            (array_agg(status order by id desc) filter (where ${isOrdinary}))[1] as last_status
+            (array_agg(status order by id desc) filter (where ${isOrdinary} and stands_for is null))[1] as last_status
        from (select b.*, ${copiesSql(3)} as copies
                from backups b where b.organization_id = $1 and b.project_id = any($2) and b.deleted_at is null) as known
       group by project_id`,

@@ -79,6 +79,11 @@ test('a good backup and a failed one, manual and scheduled, are distinguished', 
   const merged = await scrape(bench.app);
   expect(merged.values('holdfast_schedule_failures_in_a_row', ofSchedule())).toEqual([1]);
   expect(merged.values(lastSuccess, ofSchedule())).toEqual([Date.parse(backup.completedAt) / 1000]);
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query(`update backups set status = 'failed', stands_for = $1 where id = $2`, [backupId, merge]),
+  );
+  const notMerged = await scrape(bench.app);
+  expect(notMerged.values('holdfast_schedule_failures_in_a_row', ofSchedule())).toEqual([1]);
   await call('DELETE', `/backups/${merge}`);
 });
 

@@ -134,7 +134,7 @@ async function mergeInPlace(
     trigger: row.trigger,
     standsFor: row.id,
     retainedSince: backup.countsFrom,
-    retentionDays: row.retentionDays,
+    retentionDays: row.retentionDays ?? daysGiven(backup),
     collections: row.collections,
     excludeCollections: row.excludeCollections,
     includeSubcollections: row.includeSubcollections,
@@ -150,6 +150,11 @@ async function mergeInPlace(
     resource: { type: 'backup', id },
     details: { projectId: row.projectId, type: 'synthetic', standsFor: row.id },
   });
+}
+
+/** Its schedule may be gone, and only the day on which it expires be left. */
+function daysGiven({ countsFrom, expiresAt }: RetainedBackup): number | null {
+  return expiresAt && Math.max(1, Math.round((expiresAt.getTime() - countsFrom.getTime()) / dayMs));
 }
 
 /** When time alone can change a decision. Everything else that can change it requests a check itself. */

@@ -133,8 +133,55 @@ describe('a chain', () => {
     // It is named by the moment it holds, and not by the day on which it was merged.
     expect(kept).toMatchObject({ countsFrom: lastCompletedAt, completedAt: merged.completedAt });
     expect(Date.parse(kept.completedAt) - Date.parse(kept.countsFrom)).toBeGreaterThan(39 * dayMs);
+    const told = await asOwner(bench.app.databaseUrl, (client) =>
+      client.query(
+        `select payload from outbox_events where type = 'backup.completed' and payload->'data'->'backup'->>'id' = $1`,
+        [merged.id],
+      ),
+    );
+    // Retention asked for it. Nobody takes it for a run of the schedule, least of all one that ends a trouble.
+    expect(told.rows[0].payload.metadata).toMatchObject({ scheduleId: null });
+    expect(told.rows[0].payload.simple).toMatchObject({ scheduleId: null });
     await clearAway(schedule);
   });
+
+  test('of which one increment is under hold and nothing else keeps it stays as it is', { tags: 'long' }, async () => {
+    const schedule = await create({ type: 'incremental', fullEvery: 2, retentionPolicy: { last: 1 } });
+    const base = (await run(schedule)).id;
+    await bench.firestore.doc('users/held').set({ n: 1 });
+    const held = (await run(schedule)).id;
+    await call('POST', `/backups/${held}/hold`);
+    const newest = (await run(schedule)).id;
+    const all = async () =>
+      (await bench.get(`/backups?scheduleId=${schedule}`)).map(({ id }: { id: string }) => id).toSorted();
+    for (let round = 0; round < 5; round++) {
+      await lookAround();
+      await expect.poll(async () => (await all()).length, patience).toBe(3);
+    }
+    expect(await all()).toEqual([base, held, newest]);
+    const merges = await bench.get('/audit-logs?action=backup.created');
+    expect(merges.filter(({ details }: { details: object }) => JSON.stringify(details).includes(held))).toEqual([]);
+    await call('DELETE', `/backups/${held}/hold`);
+    await expect.poll(() => idsAfterwards(schedule), patience).toEqual([newest]);
+    await clearAway(schedule);
+  });
+});
+
+test('a merged backup of a deleted schedule expires when the one it stands for would', { tags: 'long' }, async () => {
+  const schedule = await create({ type: 'incremental', fullEvery: 2, retention: 100 });
+  const base = (await run(schedule)).id;
+  bench.app.clock.advance(50 * dayMs);
+  await bench.firestore.doc('users/late').set({ n: 1 });
+  const increment = (await run(schedule)).id;
+  const { expiresAt, snapshotTime } = await bench.get(`/backups/${increment}`);
+  await call('DELETE', `/schedules/${schedule}`);
+  const next = await bench.backUp();
+  bench.app.clock.advance(60 * dayMs);
+  await expect.poll(() => idsAfterwards(schedule), { ...patience, timeout: 120_000 }).not.toContain(base);
+  const [merged] = await idsOf(schedule);
+  expect(merged).not.toBe(increment);
+  expect(await bench.get(`/backups/${merged}`)).toMatchObject({ type: 'synthetic', snapshotTime, expiresAt });
+  for (const id of [merged, next]) await call('DELETE', `/backups/${id}`);
 });
 
 describe('a backup that shrank suddenly', () => {
@@ -206,6 +253,25 @@ test('a newest backup whose key was withdrawn stays, and nothing goes in its fav
   await expect.poll(verified, patience).toBe('failed');
   bench.app.clock.advance(9 * dayMs);
   expect((await idsAfterwards(schedule)).toSorted()).toEqual(made.toSorted());
+  await clearAway(schedule);
+});
+
+test('a merge that meets damage has it verified, and is not tried again', { tags: 'long' }, async () => {
+  const schedule = await create({ type: 'incremental', fullEvery: 2, retentionPolicy: { monthly: 12 } });
+  const [base, increment] = [(await run(schedule)).id, (await run(schedule)).id];
+  await loseObjects(base);
+  bench.app.clock.advance(40 * dayMs);
+  await run(schedule);
+  const verified = async () => {
+    await lookAround();
+    return (await bench.get(`/backups/${increment}`)).verification?.status;
+  };
+  await expect.poll(verified, patience).toBe('failed');
+  await call('POST', `/projects/${bench.shop.projectId}/retention/unfreeze`);
+  for (let round = 0; round < 3; round++) await lookAround();
+  expect(await bench.get(`/backups?scheduleId=${schedule}&type=synthetic`)).toMatchObject([
+    { status: 'failed', error: { code: 'INTEGRITY_ERROR' } },
+  ]);
   await clearAway(schedule);
 });
 

@@ -28,6 +28,7 @@ function backup(countsFrom: string | Date, more: Partial<RetainedBackup> = {}): 
     inUse: false,
     isBase: false,
     verification: null,
+    isSealed: false,
     ...more,
   };
 }
@@ -139,6 +140,29 @@ describe('a finished chain of which one increment is left', () => {
   });
 
   test('goes as a whole once the merged one was found whole, and not before', () => {
+  test.each([
+    ['a hold', { legalHold: true }],
+    ['a lock', { lockedUntil: at('2026-07-01T00:00:00Z') }],
+    ['a reader', { inUse: true }],
+    ['captured time', { isBase: true }],
+  ])(
+    'is not merged while only %s keeps that very one: the merged one would go at once, and be made again',
+    (_by, kept) => {
+      const { full, first, second, next } = chain();
+      const project = state([full, first, { ...second, ...kept }, next], rules({ last: 1 }));
+      expect(rollUps(project, decideRetention(project))).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['its key was withdrawn', { isSealed: true }],
+    ['it was found damaged', { verification: 'failed' as const }],
+  ])('is not merged when one of it cannot be read, because %s', (_why, unreadable) => {
+    const { full, first, second, next } = chain();
+    const project = state([full, { ...first, ...unreadable }, second, next], rules({ monthly: 12 }));
+    expect(rollUps(project, decideRetention(project))).toEqual([]);
+  });
+
     const { full, first, second, next } = chain();
     const standIn = backup(second.countsFrom, { standsFor: second.id });
     const before = state([full, first, second, next, standIn], rules({ monthly: 12 }));

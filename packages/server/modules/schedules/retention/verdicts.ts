@@ -28,6 +28,8 @@ export interface RetainedBackup {
   readonly inUse: boolean;
   /** Needed to reach captured time. */
   readonly isBase: boolean;
+  /** Its key was withdrawn. */
+  readonly isSealed: boolean;
   readonly verification: Verification;
 }
 
@@ -191,6 +193,15 @@ function daysDue(state: ProjectState, backup: RetainedBackup): Date | null {
   return days === null ? null : dueAfterDays(backup.countsFrom, days);
 }
 
+/** These keep the very backup and not what it holds: a merged one would go at once, and be made again and again. */
+const pinning: ReadonlySet<RuleName | Protection> = new Set([
+  'legal_hold',
+  'object_lock',
+  'in_use',
+  'point_in_time',
+  'needed_by_kept',
+]);
+
 /**
  * Increments that are worth merging into a full backup: the only one of a finished chain that is still kept, when
  * everything it builds on is kept only for it.
@@ -206,10 +217,16 @@ export function rollUps(state: ProjectState, verdicts: ReadonlyMap<string, Verdi
     const kept = chain.filter(({ id }) => verdicts.get(id)!.keptBy.some((reason) => reason !== 'needed_by_kept'));
     const [only, ...others] = kept;
     if (!isFinished || !only || others.length > 0 || only.parentId === null || taken.has(only.id)) return [];
-    const due = verdicts.get(only.id)!.dueAt;
+    const { keptBy, dueAt: due } = verdicts.get(only.id)!;
+    if (!keptBy.some((reason) => !pinning.has(reason)) || !chain.every(isReadable)) return [];
     const isShortLived = due !== null && due.getTime() - state.now.getTime() < rollUpWorthDays * dayMs;
     return isShortLived || only.isSafety ? [] : [only];
   });
+}
+
+/** As far as that is known: a merge of the others would only fail. */
+function isReadable({ isSealed, verification }: RetainedBackup): boolean {
+  return !isSealed && verification !== 'failed';
 }
 
 /** Each full backup with all its increments, oldest first. */

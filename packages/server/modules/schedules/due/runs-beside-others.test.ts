@@ -1,0 +1,47 @@
+// @module-tag long
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner } from '../../../testing/people.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+
+let bench: BackupBench;
+beforeAll(async () => {
+  bench = await startBackupBench(hasty);
+  await bench.startOver();
+});
+afterAll(() => bench.close());
+
+async function call(method: string, path: string, body?: object) {
+  const answer = await bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body && { body }) });
+  expect(answer.status, answer.text).toBeLessThan(300);
+  return answer.body.data;
+}
+
+test('a run is due while retention merges backups of its schedule: it is not skipped, it waits for its turn', async () => {
+  const { projectId } = bench.shop;
+  const standsFor = await bench.backUp();
+  const { promise: until, resolve: letGo } = Promise.withResolvers<void>();
+  bench.sandbox.control.addFault({ method: 'RunQuery', until });
+  onTestFinished(() => {
+    letGo();
+    bench.sandbox.control.clearFaults();
+  });
+  const busy = await call('POST', '/backups', { projectId });
+  const schedule = await call('POST', '/schedules', { projectId, name: 'Often', cron: '*/5 * * * *' });
+  const merge = await call('POST', `/schedules/${schedule.id}/run`);
+  // As retention asks for a merge. It waits here, because the project has its one backup under way.
+  await asOwner(bench.app.databaseUrl, async (client) => {
+    await client.query(`update backups set type = 'synthetic', stands_for = $2 where id = $1`, [merge.id, standsFor]);
+    await client.query('delete from schedule_runs where backup_id = $1', [merge.id]);
+  });
+  bench.app.clock.advance(Date.parse(schedule.nextRunAt) - bench.app.clock.now().getTime() + 1000);
+  await bench.app.tasks.runNow('schedules');
+  await expect.poll(() => bench.get(`/schedules/${schedule.id}/runs`)).toHaveLength(1);
+  const [due] = await bench.get(`/schedules/${schedule.id}/runs`);
+  expect(due).toMatchObject({ dueAt: schedule.nextRunAt, status: 'triggered', reason: null });
+  letGo();
+  bench.sandbox.control.clearFaults();
+  for (const id of [busy.id, merge.id, due.backupId])
+    expect(await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as)).toMatchObject({ status: 'completed' });
+  await call('DELETE', `/schedules/${schedule.id}`);
+});
