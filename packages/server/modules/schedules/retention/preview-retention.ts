@@ -2,6 +2,7 @@ import type { ItemOf, Operations } from '@holdfast/contract';
 import type { SchedulesContext } from '../context.ts';
 import { scheduleStore } from '../schedule-store.ts';
 import { type LoadedState, loadState } from './project-state.ts';
+import { removalTimes } from './removal-times.ts';
 import { byNewest, type RuleName } from './rules.ts';
 import { decideRetention, type Protection, type Verdict } from './verdicts.ts';
 
@@ -17,17 +18,16 @@ export async function previewRetention(
     const schedule = await scheduleStore.get(transaction, organizationId, scheduleId);
     const state = await loadState(context, transaction, organizationId, schedule.projectId, { lock: false });
     const verdicts = decideRetention(state);
+    const times = removalTimes(state, verdicts);
     return state.backups
       .filter((backup) => backup.scheduleId === scheduleId)
       .toSorted(byNewest)
-      .map(({ id }) => present(state, verdicts.get(id) as Verdict));
+      .map(({ id }) => present(state, verdicts.get(id) as Verdict, times.get(id) ?? null));
   });
 }
 
-function present(state: LoadedState, verdict: Verdict): PreviewEntry {
+function present(state: LoadedState, verdict: Verdict, removedAt: Date | null): PreviewEntry {
   const candidate = state.candidates.get(verdict.id)!;
-  // It has expired but something else keeps it, nobody knows until when.
-  const isKeptOn = verdict.keptBy.length > 0 && verdict.dueAt !== null && verdict.dueAt <= state.now;
   const days = state.rulesOf.get(candidate.scheduleId ?? '')?.days ?? null;
   return {
     backupId: verdict.id,
@@ -38,7 +38,7 @@ function present(state: LoadedState, verdict: Verdict): PreviewEntry {
       rule: contractNames[reason],
       detail: detailOf(reason, verdict, candidate.lockedUntil, days),
     })),
-    removedAt: isKeptOn ? null : (verdict.dueAt?.toISOString() ?? null),
+    removedAt: removedAt?.toISOString() ?? null,
   };
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareCounts } from './anomalies.ts';
+import { removalTimes } from './removal-times.ts';
 import { keptByRules, periodOf, type RetentionPolicy, type RetentionRules } from './rules.ts';
 import { decideRetention, type ProjectState, type RetainedBackup, rollUps } from './verdicts.ts';
 
@@ -27,8 +28,8 @@ function backup(countsFrom: string | Date, more: Partial<RetainedBackup> = {}): 
     lockedUntil: null,
     inUse: false,
     isBase: false,
-    verification: null,
     isSealed: false,
+    verification: null,
     ...more,
   };
 }
@@ -139,7 +140,6 @@ describe('a finished chain of which one increment is left', () => {
     expect(rollUps(project, decideRetention(project))).toEqual([second]);
   });
 
-  test('goes as a whole once the merged one was found whole, and not before', () => {
   test.each([
     ['a hold', { legalHold: true }],
     ['a lock', { lockedUntil: at('2026-07-01T00:00:00Z') }],
@@ -163,6 +163,7 @@ describe('a finished chain of which one increment is left', () => {
     expect(rollUps(project, decideRetention(project))).toEqual([]);
   });
 
+  test('goes as a whole once the merged one was found whole, and not before', () => {
     const { full, first, second, next } = chain();
     const standIn = backup(second.countsFrom, { standsFor: second.id });
     const before = state([full, first, second, next, standIn], rules({ monthly: 12 }));
@@ -199,6 +200,49 @@ describe('a finished chain of which one increment is left', () => {
     expect(rollUps(two, decideRetention(two))).toEqual([]);
     const soon = state([full, first, second, next], rules(null, 168));
     expect(rollUps(soon, decideRetention(soon))).toEqual([]);
+  });
+});
+
+describe('the time at which a backup goes', () => {
+  const timesOf = (backups: RetainedBackup[], of: RetentionRules, more: Partial<ProjectState> = {}) => {
+    const project = state(backups, of, more);
+    const times = removalTimes(project, decideRetention(project));
+    return backups.map(({ id }) => times.get(id)?.toISOString() ?? null);
+  };
+  const aged = (more: Partial<RetainedBackup> = {}) => backup('2026-06-01T00:00:00Z', more);
+  const newest = () => backup('2026-06-15T00:00:00Z');
+
+  test('is that of its days, and nobody knows it of the newest good one', () => {
+    expect(timesOf([aged(), newest()], rules(null, 20))).toEqual(['2026-06-21T00:00:00.000Z', null]);
+    expect(timesOf([aged(), newest()], rules({ last: 2 }))).toEqual([null, null]);
+    expect(timesOf([aged(), newest()], rules({ last: 1 }))).toEqual(['2026-06-15T12:00:00.000Z', null]);
+  });
+
+  test.each([
+    ['a hold', { legalHold: true }, null],
+    ['captured time', { isBase: true }, null],
+    ['a longer lock', { lockedUntil: at('2026-07-01T00:00:00Z') }, '2026-07-01T00:00:00.000Z'],
+    ['a shorter lock', { lockedUntil: at('2026-06-16T00:00:00Z') }, '2026-06-21T00:00:00.000Z'],
+    ['a reader', { inUse: true }, '2026-06-21T00:00:00.000Z'],
+  ])('is not before %s lets go of it', (_by, kept, time) => {
+    expect(timesOf([aged(kept), newest()], rules(null, 20))[0]).toBe(time);
+  });
+
+  test('is unknown while retention is frozen, and of one that is overdue and read', () => {
+    expect(timesOf([aged(), newest()], rules(null, 20), { frozen: true })[0]).toBeNull();
+    expect(timesOf([aged({ inUse: true }), newest()], rules(null, 7))[0]).toBeNull();
+    const locked = { lockedUntil: at('2026-07-01T00:00:00Z') };
+    expect(timesOf([aged(locked), newest()], rules(null, 7))[0]).toBe('2026-07-01T00:00:00.000Z');
+  });
+
+  test('is that of the last increment for everything it builds on', () => {
+    const full = aged();
+    const first = backup('2026-06-05T00:00:00Z', { parentId: full.id });
+    const second = backup('2026-06-10T00:00:00Z', { parentId: first.id });
+    const end = '2026-06-24T00:00:00.000Z';
+    expect(timesOf([full, first, second, newest()], rules(null, 14))).toEqual([end, end, end, null]);
+    const held = { ...second, legalHold: true };
+    expect(timesOf([full, first, held, newest()], rules(null, 14))).toEqual([null, null, null, null]);
   });
 });
 
