@@ -139,6 +139,8 @@ function adviceOf(details: Record<string, unknown> | undefined): string | undefi
 function missedAdvice(reason: string | undefined): string {
   if (reason?.includes('storage destination'))
     return 'Give the schedule a storage destination, or the organization a default one.';
+  if (reason?.includes('another backup'))
+    return 'See how long backups of this project take, and let fewer of them be due at the same time.';
   if (reason?.includes('worker'))
     return 'See that processes with the role worker run, and that backups before it do not take all their time.';
   return 'See that a process with the role scheduler runs and can reach its database.';

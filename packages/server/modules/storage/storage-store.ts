@@ -118,9 +118,13 @@ export const storageStore = {
   },
 
   /** Which of them exist, in any organization. */
-  async existing({ orm }: Transaction, ids: readonly string[]): Promise<{ id: string; organizationId: string }[]> {
+  async existing(
+    { orm }: Transaction,
+    ids: readonly string[],
+  ): Promise<{ id: string; organizationId: string; placeId: string | null }[]> {
+    const { id, organizationId, placeId } = storageDestinations;
     return orm
-      .select({ id: storageDestinations.id, organizationId: storageDestinations.organizationId })
+      .select({ id, organizationId, placeId })
       .from(storageDestinations)
       .where(and(inArray(storageDestinations.id, [...ids]), isNull(storageDestinations.deletedAt)));
   },

@@ -125,7 +125,8 @@ function keyOf({ scheduleId, dueAt }: DueTime): string {
 interface Facts {
   organizations: ReadonlyMap<string, { defaultStorageId: string | null }>;
   projects: ReadonlyMap<string, ProjectRow>;
-  destinations: ReadonlySet<string>;
+  /** The place of each that exists, by `<organization>/<destination>`. */
+  places: ReadonlyMap<string, string>;
   busy: ReadonlySet<string>;
   owingFull: ReadonlySet<string>;
 }
@@ -144,7 +145,7 @@ async function loadFacts(
   return {
     organizations,
     projects: new Map(projects.map((row) => [row.id, row])),
-    destinations: new Set(existing.map(({ organizationId, id }) => `${organizationId}/${id}`)),
+    places: new Map(existing.map(({ organizationId, id, placeId }) => [`${organizationId}/${id}`, placeId ?? id])),
     busy: await scheduleBackupsStore.busy(
       transaction,
       due.map(({ id }) => id),
@@ -231,7 +232,7 @@ function startRun(
   if (facts.busy.has(row.id))
     return { run: { ...run, status: 'skipped', reason: "The schedule's backup before it was still running." } };
   const wanted = row.storageDestinationIds.length > 0 ? row.storageDestinationIds : [defaultStorageId ?? ''];
-  const destinationIds = wanted.filter((id) => facts.destinations.has(`${organizationId}/${id}`));
+  const destinationIds = onePerPlace(wanted, (id) => facts.places.get(`${organizationId}/${id}`));
   const [destinationId] = destinationIds;
   if (destinationId === undefined)
     return { run: { ...run, status: 'failed', reason: 'There is no storage destination to write to.' } };
@@ -250,6 +251,16 @@ function startRun(
     },
     backup: { row: scheduledBackup(row, project, asked), destinationIds },
   };
+}
+
+/** Those that exist; of several that name one place the first, as in a backup by hand. */
+function onePerPlace(destinationIds: readonly string[], placeOf: (id: string) => string | undefined): string[] {
+  const chosen = new Map<string, string>();
+  for (const id of destinationIds) {
+    const place = placeOf(id);
+    if (place !== undefined && !chosen.has(place)) chosen.set(place, id);
+  }
+  return [...chosen.values()];
 }
 
 async function write(context: SchedulesContext, transaction: Transaction, batch: Batch): Promise<void> {

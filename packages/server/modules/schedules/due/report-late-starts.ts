@@ -1,4 +1,4 @@
-import { backupStore } from '../../backups/index.ts';
+import { backupStore, scheduleBackupsStore } from '../../backups/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { SchedulesContext } from '../context.ts';
 import { runStore } from '../run-store.ts';
@@ -6,6 +6,7 @@ import { scheduleFailed } from '../schedule-events.ts';
 import { scheduleStore } from '../schedule-store.ts';
 
 const runsPerTick = 100;
+const anotherRuns = 'another backup of the project is still running';
 
 /** Reports runs whose backup still waits although it should have begun: workers are down or overloaded. */
 export async function reportLateStarts(context: SchedulesContext): Promise<number> {
@@ -22,7 +23,8 @@ export async function reportLateStarts(context: SchedulesContext): Promise<numbe
       }
       const row = await scheduleStore.get(transaction, organizationId, run.scheduleId);
       const project = await projectStore.findKept(transaction, organizationId, row.projectId);
-      const reason = `Its backup has been waiting for ${row.missedAfterMinutes} minutes and has not begun: no worker is free.`;
+      const why = (await scheduleBackupsStore.waitsForAnother(transaction, backup)) ? anotherRuns : 'no worker is free';
+      const reason = `Its backup has been waiting for ${row.missedAfterMinutes} minutes and has not begun: ${why}.`;
       await runStore.update(transaction, organizationId, run.id, { status: 'missed', reason, beginsBefore: null });
       await scheduleStore.updateLastRun(transaction, organizationId, row.id, {
         runId: run.id,

@@ -45,3 +45,40 @@ test('a run is due while retention merges backups of its schedule: it is not ski
     expect(await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as)).toMatchObject({ status: 'completed' });
   await call('DELETE', `/schedules/${schedule.id}`);
 });
+
+test('a scheduled backup into two records of one place has one copy there, as one by hand', async () => {
+  const path = `storage/../storage/${bench.as.organizationId}`;
+  const twin = await call('POST', '/storage-destinations', { name: 'Twin', type: 'local', path });
+  expect(twin.status).toBe('connected');
+  const storageDestinationIds = [bench.shop.destinationId, twin.id];
+  const body = { projectId: bench.shop.projectId, name: 'Twice', cron: '0 * * * *', storageDestinationIds };
+  const schedule = await call('POST', '/schedules', { ...body, type: 'incremental' });
+  const byHand = await call('POST', `/schedules/${schedule.id}/run`);
+  await untilEnded(bench.app, `/api/v1/backups/${byHand.id}`, bench.as);
+  bench.app.clock.advance(Date.parse(schedule.nextRunAt) - bench.app.clock.now().getTime() + 1000);
+  await bench.app.tasks.runNow('schedules');
+  await expect.poll(() => bench.get(`/schedules/${schedule.id}/runs`)).toHaveLength(2);
+  const [{ backupId }] = await bench.get(`/schedules/${schedule.id}/runs`);
+  const scheduled = await untilEnded(bench.app, `/api/v1/backups/${backupId}`, bench.as);
+  expect(scheduled).toMatchObject({ type: 'incremental', parentId: byHand.id, warnings: [] });
+  expect(scheduled.copies).toMatchObject([{ storageDestinationId: bench.shop.destinationId }]);
+});
+
+test('a full run that fails is made up for once, also by one that is merged from captured changes', async () => {
+  const body = { projectId: bench.shop.projectId, name: 'Increments', cron: '0 2 * * *', type: 'incremental' };
+  const schedule = await call('POST', '/schedules', { ...body, enabled: false });
+  const run = async () => {
+    const { id } = await call('POST', `/schedules/${schedule.id}/run`);
+    return untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as);
+  };
+  const become = (id: string, status: string, type: string) =>
+    asOwner(bench.app.databaseUrl, (client) =>
+      client.query('update backups set status = $2, type = $3 where id = $1', [id, status, type]),
+    );
+  await become((await run()).id, 'failed', 'full');
+  const madeUpFor = await run();
+  expect(madeUpFor.type).toBe('full');
+  // As the record of a full run says that was made of captured changes.
+  await become(madeUpFor.id, 'completed', 'synthetic');
+  expect(await run()).toMatchObject({ type: 'incremental', parentId: madeUpFor.id });
+});
