@@ -22,7 +22,8 @@ export async function afterBackup(
   if (run) await endRun(transaction, run, row);
   if (row.status !== 'completed') return;
   await setTerm(transaction, row, schedule);
-  if (row.trigger !== 'pre_restore' && row.type !== 'synthetic' && row.imported === null)
+  // What retention merges is older than it looks.
+  if (row.trigger !== 'pre_restore' && row.standsFor === null && row.imported === null)
     await detectAnomaly(context, transaction, facts);
   if (schedule && run?.number) await prove(context, transaction, row.id, schedule, run.number);
   // A merged backup must be found whole before the backup that it replaces may be removed.

@@ -5,6 +5,7 @@ import { taskStore } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { isUnreadSql } from '../contents/verification-store.ts';
 import { missesCopies } from '../storage/missing-copies-sql.ts';
+import { asOfSql, newestCandidates } from './as-of-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
 /**
@@ -129,15 +130,20 @@ export const retentionStore = {
     );
   },
 
-  /** The completed backup before this one with the same scope, to be compared with. */
+  /**
+   * The completed backup before this one with the same scope, to be compared with: of the last few the one with the
+   * newest data, because a merge may hold older data than its id says.
+   */
   async previousOf({ client }: Transaction, row: BackupRow): Promise<Predecessor | undefined> {
     const { rows } = await client.query<{ id: string; document_count: string; collection_counts: object | null }>(
-      `select id, document_count, collection_counts from backups
-        where organization_id = $1 and project_id = $2 and id <> $3 and status = 'completed' and deleted_at is null
-          and trigger <> 'pre_restore' and imported is null and stands_for is null and type <> 'synthetic'
-          and document_count is not null and collections = $4 and exclude_collections = $5
-          and include_subcollections = $6
-        order by id desc limit 1`,
+      `select id, document_count, collection_counts from (
+         select id, document_count, collection_counts, ${asOfSql} as as_of from backups
+          where organization_id = $1 and project_id = $2 and id <> $3 and status = 'completed' and deleted_at is null
+            and trigger <> 'pre_restore' and imported is null and stands_for is null
+            and document_count is not null and collections = $4 and exclude_collections = $5
+            and include_subcollections = $6
+          order by id desc limit ${newestCandidates}) known
+        order by as_of desc, id desc limit 1`,
       [
         row.organizationId,
         row.projectId,

@@ -140,6 +140,35 @@ test('an increment of captured changes reads nothing, and is what a scan gives',
   expect((await bench.run({ type: 'incremental', collections: ['users'] })).readsUsed).toBeGreaterThan(0);
 });
 
+test('a full run made of captured changes that shrank suddenly freezes retention, as one that was read', async () => {
+  const many = Array.from({ length: 20 }, (_, n) => doc(`users/many${n}`));
+  for (const one of many) await one.set({ n: 1 });
+  await captured();
+  const body = { projectId: bench.shop.projectId, name: 'Every run', cron: '0 3 * * *', enabled: false };
+  const created = await bench.app.request('POST', '/api/v1/schedules', {
+    ...bench.as,
+    body: { ...body, type: 'incremental', fullEvery: 1 },
+  });
+  const run = async () => {
+    const started = await bench.app.request('POST', `/api/v1/schedules/${created.body.data.id}/run`, bench.as);
+    return untilEnded(bench.app, `/api/v1/backups/${started.body.data.id}`, bench.as);
+  };
+  const before = await run();
+  for (const one of many) await one.delete();
+  await captured();
+  const after = await run();
+  expect([before.type, after.type, before.anomaly]).toEqual(['synthetic', 'synthetic', null]);
+  expect(after.anomaly).toMatchObject({
+    reason: 'documents_shrank',
+    before: { backupId: before.id, documentCount: before.documentCount },
+    after: { documentCount: before.documentCount - many.length },
+  });
+  const { retentionFrozen } = await bench.get(`/projects/${bench.shop.projectId}`);
+  expect(retentionFrozen).toMatchObject({ backupId: after.id });
+  const release = `/api/v1/projects/${bench.shop.projectId}/retention/unfreeze`;
+  expect((await bench.app.request('POST', release, bench.as)).status).toBe(200);
+});
+
 describe('a comparison with the database', () => {
   test('that finds both equal proves the log, reads what it says, and makes no gap', async () => {
     const { readsUsed } = await shown();
