@@ -32,8 +32,9 @@ const connectedById = and(byId, isNull(projects.deletedAt));
 const oneKept = rowsWhere(projects, byId);
 const oneProject = rowsWhere(projects, connectedById);
 const oneLocked = rowsWhere(projects, connectedById, { lock: 'update' });
+const oneKeptLocked = rowsWhere(projects, byId, { lock: 'update' });
 
-/** All SQL on the projects of an organization. Only `findKept` and `manyKept` see disconnected projects. */
+/** All SQL on the projects of an organization. Only `findKept`, `lockKept` and `manyKept` see disconnected projects. */
 export const projectStore = {
   /** The longest backup timeout of any project; 0 when none sets one. */
   async longestTimeoutMinutes({ orm }: Transaction, organizationId: string): Promise<number> {
@@ -109,6 +110,11 @@ export const projectStore = {
   async findKept({ client }: Transaction, organizationId: string, id: string): Promise<ProjectRow | undefined> {
     const [row] = await client.read(oneKept, { organizationId, id });
     return row;
+  },
+
+  async lockKept({ client }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
+    const [row] = await client.read(oneKeptLocked, { organizationId, id });
+    return found(row);
   },
 
   /** The same for many projects. */

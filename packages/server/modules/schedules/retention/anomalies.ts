@@ -96,7 +96,7 @@ const sentences: Record<StoredAnomaly['reason'], string> = {
   drill_failed: 'A drill could not restore a backup.',
 };
 
-/** A person has reviewed the anomaly. */
+/** A person has reviewed the anomaly. Backups of a disconnected project wait for that too. */
 export async function unfreezeRetention(
   context: SchedulesContext,
   caller: Caller,
@@ -105,7 +105,7 @@ export async function unfreezeRetention(
   const { platform, audit } = context.backups;
   const organizationId = caller.organization.id;
   return platform.database.tenant(organizationId, async (transaction) => {
-    const project = await projectStore.lock(transaction, organizationId, projectId);
+    const project = await projectStore.lockKept(transaction, organizationId, projectId);
     if (project.retentionFrozen === null)
       throw new Problem('INVALID_STATE', 'Retention of this project is not frozen.', { details: {} });
     const now = platform.clock.now();

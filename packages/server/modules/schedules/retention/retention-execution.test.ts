@@ -219,6 +219,32 @@ describe('a backup that shrank suddenly', () => {
   });
 });
 
+test('backups of a disconnected project whose retention is frozen go once somebody has had a look', async () => {
+  const connection = { type: 'emulator', host: `${bench.sandbox.host}:${bench.sandbox.port}` };
+  const made = await call('POST', '/projects', { name: 'Left', sourceProjectId: 'left', connection });
+  const projectId: string = made.body.data.id;
+  const termed = await bench.backUp({ projectId, retention: 1 });
+  const newest = await bench.backUp({ projectId, retention: 1 });
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query('update projects set retention_frozen = $2 where id = $1', [
+      projectId,
+      JSON.stringify({ since: new Date().toISOString(), backupId: newest, reason: 'It shrank.' }),
+    ]),
+  );
+  expect((await call('DELETE', `/projects/${projectId}`)).status).toBe(200);
+  bench.app.clock.advance(2 * dayMs);
+  await lookAround();
+  expect((await call('GET', `/backups/${termed}`)).status).toBe(200);
+  const released = await call('POST', `/projects/${projectId}/retention/unfreeze`);
+  expect([released.status, released.body.data?.retentionFrozen], released.text).toEqual([200, null]);
+  const gone = async () => {
+    await lookAround();
+    return (await call('GET', `/backups/${termed}`)).status;
+  };
+  await expect.poll(gone, patience).toBe(404);
+  expect((await call('GET', `/backups/${newest}`)).status).toBe(200);
+});
+
 test('a backup taken by hand goes when its own term is over, and stays without one', { tags: 'long' }, async () => {
   await bench.startOver();
   const termed = await bench.backUp({ retention: 1 });
