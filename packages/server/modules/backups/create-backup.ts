@@ -80,6 +80,8 @@ function newBackup(
   };
 }
 
+const noneGiven = 'is required, because the organization has no default storage destination';
+
 /**
  * The named destinations, or the organization's default. Each must exist; one that fails at present is allowed. When
  * several records name the same place, only the first is used: two copies in one place are one.
@@ -89,6 +91,7 @@ export async function destinationsOf(
   transaction: Transaction,
   organizationId: string,
   request: { storageDestinationId?: string | undefined; storageDestinationIds?: string[] | undefined },
+  reasonOfNone = noneGiven,
 ): Promise<string[]> {
   const named =
     request.storageDestinationIds ?? (request.storageDestinationId === undefined ? [] : [request.storageDestinationId]);
@@ -103,7 +106,7 @@ export async function destinationsOf(
   const organization = await context.organizations.active(transaction, organizationId);
   const fallback = organization?.defaultStorageId;
   if (!fallback || !(await storageStore.findHeld(transaction, organizationId, fallback))) {
-    throw invalid('storageDestinationId', 'is required, because the organization has no default storage destination');
+    throw invalid('storageDestinationId', reasonOfNone);
   }
   return [fallback];
 }

@@ -7,6 +7,8 @@ import { runStore } from './run-store.ts';
 import { scheduleTriggered } from './schedule-events.ts';
 import { scheduleStore } from './schedule-store.ts';
 
+const noneSet = 'is set neither in the schedule nor, as the default, in the organization; set it in one of them';
+
 /** Runs a schedule by hand, independent of its due times. Returns the id of its backup. */
 export async function runSchedule(context: SchedulesContext, caller: Caller, scheduleId: string): Promise<string> {
   const { platform, audit } = context.backups;
@@ -16,9 +18,8 @@ export async function runSchedule(context: SchedulesContext, caller: Caller, sch
     const row = await scheduleStore.lock(transaction, organizationId, scheduleId);
     if (caller.origin.newId && (await backupStore.findAny(transaction, organizationId, backupId))) return;
     const project = await projectStore.get(transaction, organizationId, row.projectId);
-    const destinationIds = await destinationsOf(context.backups, transaction, organizationId, {
-      storageDestinationIds: row.storageDestinationIds,
-    });
+    const named = { storageDestinationIds: row.storageDestinationIds };
+    const destinationIds = await destinationsOf(context.backups, transaction, organizationId, named, noneSet);
     const now = platform.clock.now();
     const number = row.runCount + 1;
     const run = {

@@ -82,3 +82,17 @@ test('a full run that fails is made up for once, also by one that is merged from
   await become(madeUpFor.id, 'completed', 'synthetic');
   expect(await run()).toMatchObject({ type: 'incremental', parentId: madeUpFor.id });
 });
+
+test('a run by hand without any storage is refused with what to set, as its call names none', async () => {
+  const setDefault = (defaultStorageId: string | null) =>
+    call('PUT', '/organizations/current', { settings: { defaultStorageId } });
+  const body = { projectId: bench.shop.projectId, name: 'Nowhere', cron: '0 2 * * *' };
+  const { id } = await call('POST', '/schedules', body);
+  await setDefault(null);
+  onTestFinished(() => setDefault(bench.shop.destinationId));
+  const refused = await bench.app.request('POST', `/api/v1/schedules/${id}/run`, bench.as);
+  expect([refused.status, refused.body.error?.details], refused.text).toEqual([
+    400,
+    { field: 'storageDestinationId', reason: expect.stringContaining('set it in one of them') },
+  ]);
+});
