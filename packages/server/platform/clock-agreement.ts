@@ -25,6 +25,15 @@ export async function requireClocksAgree(clock: Clock, database: Database): Prom
   requireClose(await database.system((transaction) => aheadOfDatabaseMs(clock, transaction)), 'the database');
 }
 
+/**
+ * The same for a time that was read before. Call it in the transaction that removes because of that time: a clock may
+ * jump after the first check.
+ */
+export async function requireTimeAgrees(now: Date, clock: Clock, transaction: Transaction): Promise<void> {
+  const then = clock.worldMs === undefined ? {} : { worldMs: clock.worldMs };
+  requireClose(await aheadOfDatabaseMs({ now: () => now, ...then }, transaction), 'the database');
+}
+
 /** The same for another source of time, such as a storage: a database on this machine shares our clock. */
 export function requireClockAgreesWith(clock: Clock, theirs: Date, whose: string): void {
   requireClose(aheadOfMs(clock, theirs.getTime()), whose);

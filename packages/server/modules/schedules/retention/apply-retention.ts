@@ -1,3 +1,4 @@
+import { requireTimeAgrees } from '../../../platform/clock-agreement.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { usedAmong } from '../../../platform/database/use-locks.ts';
 import { dayMs, hourMs, later, minuteMs } from '../../../platform/durations.ts';
@@ -57,6 +58,7 @@ async function applyToProject(context: SchedulesContext, check: RetentionCheck):
     }
     // Others lock backups first and then request a check, so this locks in the same order and does not wait.
     const loaded = await loadState(context, transaction, organizationId, projectId, { lock: true });
+    await requireTimeAgrees(loaded.now, clock, transaction);
     if (!(await retentionCheckStore.lock(transaction, check, version))) return 0;
     const { state, verdicts, going, next: first } = await whatGoes(transaction, loaded);
     // A backup that is due itself replaces nothing.
