@@ -43,7 +43,7 @@ export function createPitrModule(context: PitrContext): Module {
       aside(reconcileJob, 2, (job) => runReconciliation(context, job)),
     ],
     tasks: [
-      { name: 'pitr upkeep', everyMs: 20 * secondMs, run: () => startUpkeep(context) },
+      { name: 'pitr upkeep', everyMs: 20 * secondMs, run: (signal) => startUpkeep(context, signal) },
       { name: 'pitr bases', everyMs: minuteMs, run: (signal) => ensureBases(context, signal) },
       { name: 'pitr manifests', everyMs: 5 * minuteMs, run: (signal) => renewManifests(context, signal) },
       {

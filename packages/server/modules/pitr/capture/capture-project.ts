@@ -21,7 +21,7 @@ import { Superseded } from '../../jobs/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
-import { writeManifestIfFree } from '../log-manifest.ts';
+import { keepManifestLocked, writeManifestIfFree } from '../log-manifest.ts';
 import { openPast } from '../past/open-past.ts';
 import { type Lease, type LogRow, pitrStore, type SegmentRow } from '../pitr-store.ts';
 import { ensureBaseOf } from '../upkeep/upkeep.ts';
@@ -61,6 +61,7 @@ export async function captureProject(
   try {
     // Before the source is asked: even if the source is gone for good, a new key must still open what was captured.
     await writeManifestIfFree(context, found.row, log, signal);
+    await keepManifestLocked(context, found.row, log, signal);
     const { destination } = log;
     await follow(context, { ...found, organizationId, lease, destination }, log, { ending, signal });
   } finally {

@@ -73,6 +73,22 @@ test('each segment is locked for all its days, however long its capture has been
   expect((await owner.query('select epoch from pitr_logs')).rows[0].epoch).toBe(epoch);
 });
 
+test('the manifest, without whose key no segment opens, stays locked as long as the newest of them', async () => {
+  const { log_id } = (await owner.query('select log_id from pitr_logs')).rows[0];
+  const manifest = () => s3.objects.bucket('vault').keys.get(`logs/${log_id}/manifest`)?.[0]?.retention;
+  expect(manifest()?.mode).toBe('GOVERNANCE');
+  const isQuiet = async () =>
+    (await owner.query("select 1 from backups where status in ('pending', 'running')")).rowCount === 0;
+  await bench.inDays(4, async () => {
+    await owner.query('update pitr_logs set compact_due_at = now()');
+    await bench.app.tasks.runNow('pitr upkeep');
+    const { segments } = await segmentsOf('vault', 'days later');
+    expect(segments.length).toBeGreaterThan(0);
+    expect(manifest()?.untilMs).toBeGreaterThanOrEqual(Math.max(...endsOf(segments)));
+    await expect.poll(isQuiet).toBe(true);
+  });
+});
+
 test('another lock of the destination counts for what is captured from then on', async () => {
   await call('PATCH', `/storage-destinations/${vault}`, { objectLock: { mode: 'governance', days: 9 } });
   const { segments } = await segmentsOf('vault', 'longer');

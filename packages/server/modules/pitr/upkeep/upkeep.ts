@@ -21,6 +21,7 @@ import { deleteLogOf, removeOriginals } from '../disable-pitr.ts';
 import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
+import { keepManifestOfLocked } from '../log-manifest.ts';
 import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
 import { holdsUnknownLaterTime } from '../storage/unknown-time.ts';
 import { retainedFrom } from './retained-from.ts';
@@ -35,8 +36,8 @@ const failuresCounted = 5;
 /** How much the clocks of workers may differ. */
 const clocksApartMs = minuteMs;
 
-/** Starts the nightly comparisons and compactions that are due. */
-export async function startUpkeep(context: PitrContext): Promise<void> {
+/** Starts the nightly comparisons and compactions that are due, and looks at the locks of those logs. */
+export async function startUpkeep(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, clock, queue } = context.backups.platform;
   const now = clock.now();
   await database.system(async (transaction) => {
@@ -47,11 +48,16 @@ export async function startUpkeep(context: PitrContext): Promise<void> {
     }
   });
   const due = await database.system((transaction) => pitrStore.due(transaction, 'compact', now, dueAtOnce));
-  for (const log of due)
+  for (const log of due) {
+    await keepManifestOfLocked(context, log, signal).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      context.backups.platform.log.warn({ err: error, ...log }, 'the lock of a log could not be looked at');
+    });
     await compactIfWorthwhile(context, log, now).catch((error: unknown) => {
       context.backups.platform.log.warn({ err: error, ...log }, 'a log could not be compacted; tried again tomorrow');
       return postponeCompaction(context, log, now);
     });
+  }
 }
 
 /** Failed logs must not come first again: each run handles only so many. */
