@@ -118,7 +118,10 @@ export async function rewrapBackup(
   await replaceEnvelope(store, backupId, { dataKey, envelope: await to.wrap(backupId, dataKey) }, options);
 }
 
-/** The same for a caller that has the data key: the manifest must open with it, whatever wraps it now. */
+/**
+ * The same for a caller that has the data key: the manifest must open with it, whatever wraps it now. One that has the
+ * envelope already stays as it is.
+ */
 export async function replaceEnvelope(
   store: BlobStore,
   backupId: string,
@@ -128,6 +131,7 @@ export async function replaceEnvelope(
   const info = await store.head(manifestKey(backupId), options);
   const object = new ManifestObject(await store.get(manifestKey(backupId), options));
   await object.open(backupId, dataKey);
+  if (object.clear().envelope.wrapped === envelope.wrapped) return;
   const rewrapped = object.withClear({ ...object.clear(), envelope });
   await store.put(manifestKey(backupId), rewrapped, { ...options, ...(info ? { ifMatch: info.etag } : {}) });
 }

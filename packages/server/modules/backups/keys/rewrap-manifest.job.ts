@@ -13,10 +13,25 @@ import { storeKeys } from './key-copies.ts';
  * Writes the catalogue's current envelope, after a rotation or a move, into the manifests of all copies. A manifest
  * under an object lock stays as it is until the lock ends; the retired key that opens it lies in `keys/` beside it.
  */
-export async function rewrapManifest(
-  context: BackupsContext,
-  job: RunningJob<{ organizationId: string; backupId: string; movedFrom?: MovedFrom | undefined }>,
-): Promise<void> {
+export async function rewrapManifest(context: BackupsContext, job: RunningJob<Rewrapped>): Promise<void> {
+  try {
+    await rewrapCopies(context, job);
+  } catch (error) {
+    // Only this job knows that there are manifests under a former key.
+    if (!job.lastAttempt || job.signal.aborted) throw error;
+    const { clock, log } = context.platform;
+    log.error({ err: error, backupId: job.data.backupId }, 'manifests are under a former key; tried again tomorrow');
+    await rewrapLater(context, job.data, later(clock.now(), dayMs));
+  }
+}
+
+interface Rewrapped {
+  organizationId: string;
+  backupId: string;
+  movedFrom?: MovedFrom | undefined;
+}
+
+async function rewrapCopies(context: BackupsContext, job: RunningJob<Rewrapped>): Promise<void> {
   const { database, clock } = context.platform;
   const { organizationId, backupId } = job.data;
   let lockedUntil: Date | undefined;
@@ -33,19 +48,23 @@ export async function rewrapManifest(
       context.keys.ring(transaction, organizationId),
     );
     const dataKey = await ring.unwrap(backupId, envelope);
+    const failures: unknown[] = [];
     for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
       const destination = loaded.destinations.get(copy.storageDestinationId);
       // A destination that came with a moved project has no credentials yet. Once it has, its manifests are checked
       // again.
       if (!destination || isWithoutCredentials(destination)) continue;
-      if (await rewrapCopy(context, loaded.row, destination, { dataKey, envelope }, job.signal)) continue;
+      const rewrapped = rewrapCopy(context, loaded.row, destination, { dataKey, envelope }, job.signal);
+      // One place that is away must not keep the others under the former key.
+      if (await rewrapped.catch((error: unknown) => failures.push(error))) continue;
       if (isLocked(loaded.row, destination, clock.now())) lockedUntil = loaded.row.lockedUntil ?? undefined;
       else lockedUntil ??= later(clock.now(), dayMs);
     }
+    if (failures.length > 0) throw failures[0];
     // Another rotation may have happened meanwhile. This job follows it too, because only one job waits per backup.
     done = envelope.wrapped;
   }
-  if (lockedUntil) await rewrapLater(context, job.data, lockedUntil);
+  if (lockedUntil) await rewrapLater(context, { organizationId, backupId }, lockedUntil);
   if (job.data.movedFrom) await removeFromOldFolders(context, job.data, job.data.movedFrom, job.signal);
 }
 
@@ -87,12 +106,12 @@ function isLocked({ lockedUntil }: BackupRow, { objectLock }: DestinationRow, no
 
 async function rewrapLater(
   { platform: { database, queue } }: BackupsContext,
-  { organizationId, backupId }: { organizationId: string; backupId: string },
+  data: Rewrapped,
   startAfter: Date,
 ): Promise<void> {
-  const key = `${backupId}/unlocked/${startAfter.getTime()}`;
-  await database.tenant(organizationId, (transaction) =>
-    queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId }, { key, startAfter }),
+  const key = `${data.backupId}/later/${startAfter.getTime()}`;
+  await database.tenant(data.organizationId, (transaction) =>
+    queue.enqueue(transaction, rewrapManifestJob, data, { key, startAfter }),
   );
 }
 
