@@ -55,3 +55,16 @@ test('a restore with --delete-extra that goes on after a stop deletes nothing th
   expect(rest.code, rest.error).toBe(0);
   expect(database.documentCount).toBe(601);
 });
+
+test('a mistyped --exclude is refused: what should be left alone would be overwritten and deleted', async () => {
+  const store = ['--store', join(folder, 'left alone')];
+  const database = sandbox.control.database(shop);
+  expect((await holdfast('backup', ...store)).code).toBe(0);
+  fillFast(database, { collection: 'sessions', documents: 3 });
+  const before = database.documentCount;
+  const restore = ['restore', 'latest', ...store, '--delete-extra', '--yes', '--exclude'];
+  const refused = await holdfast(...restore, 'sesions');
+  expect([refused.code, refused.error]).toEqual([5, expect.stringContaining('holds anything in sesions.')]);
+  expect((await holdfast(...restore, 'sessions')).code).toBe(0);
+  expect(database.documentCount).toBe(before);
+});

@@ -15,7 +15,7 @@ import { formatCount, printLine, writeOut } from '../output.ts';
 import { latestArgument } from './latest.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
-import { emptyInView, notThere } from './require-named.ts';
+import { emptyInSource, emptyInView, notThere } from './require-named.ts';
 import { type Session, viewOf, withSession } from './session.ts';
 
 interface DiffOptions extends StoreOptions, DatabaseOptions, ScopeOptions {}
@@ -106,14 +106,8 @@ async function otherSide(session: Session, against: string, options: DiffOptions
   const { source, close } = await openDatabase(options);
   const readTime = await source.snapshotTime();
   const records = source.scan(everything, { scope, readTime, signal });
-  const isEmpty = async (collection: string) =>
-    (await source.count(everything, { scope: { ...wholeDatabase, collections: [collection] }, readTime, signal })) ===
-    0;
-  const emptyAmong: EmptyAmong = async (collections) => {
-    const empty: string[] = [];
-    for (const collection of collections) if (await isEmpty(collection)) empty.push(collection);
-    return empty;
-  };
+  const emptyAmong: EmptyAmong = (collections) =>
+    emptyInSource(source, wholeDatabase, collections, { readTime, signal });
   return { side: { database: source.database, records }, covered: undefined, emptyAmong, close };
 }
 

@@ -8,6 +8,7 @@ import {
   EngineError,
   parseGcsKeyFile,
 } from '@holdfast/engine';
+import { wrongUsage } from '../command-failure.ts';
 
 /**
  * A store from its address: a folder, `s3://bucket/prefix?region=…&endpoint=…`, `spaces://bucket/prefix?region=…` or
@@ -16,7 +17,7 @@ import {
  * backup, so that a mistyped folder never looks like an empty one.
  */
 export async function openStore(address: string, { isMade = false } = {}): Promise<BlobStore> {
-  const url = /^[a-z0-9]+:\/\//.test(address) ? new URL(address) : undefined;
+  const url = urlOf(address);
   if (url === undefined || url.protocol === 'file:')
     return await openFolder(url ? decodeURIComponent(url.pathname) : address, isMade);
   const place = { bucket: url.hostname, prefix: decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '') };
@@ -32,6 +33,23 @@ export async function openStore(address: string, { isMade = false } = {}): Promi
     ...endpointOf(url),
     ...(url.searchParams.has('endpoint') ? { forcePathStyle: url.searchParams.get('pathStyle') !== 'false' } : {}),
   });
+}
+
+/** Undefined for a folder. A mistyped address is refused: its backups would lie in a folder that nobody looks for. */
+function urlOf(address: string): URL | undefined {
+  const url = /^[a-z0-9]+:\/\//.test(address) ? new URL(address) : undefined;
+  const isMistyped = url ? url.hash !== '' : /^(file|gcs|gs|https?|s3|spaces):/i.test(address);
+  if (isMistyped)
+    throw wrongUsage(
+      `${address} is no address of a store.`,
+      'Give a folder, s3://bucket/prefix, spaces://bucket/prefix or gs://bucket/prefix, with %23 for #.',
+    );
+  if (url?.protocol === 'file:' && (url.host !== '' || url.search !== ''))
+    throw wrongUsage(
+      `${address} is no folder: after file:// its whole path follows, as in file:///var/backups.`,
+      'Or give the folder alone, without file://.',
+    );
+  return url;
 }
 
 async function openFolder(root: string, isMade: boolean): Promise<BlobStore> {

@@ -1,4 +1,4 @@
-import { type DocumentSource, everything, type Instant, type Scope, type View } from '@holdfast/engine';
+import { type DocumentSource, everything, type Instant, type Scope, type View, wholeDatabase } from '@holdfast/engine';
 import { CommandFailure } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
 
@@ -42,17 +42,44 @@ async function isEmpty(view: View, scope: Scope, signal: AbortSignal): Promise<b
   return true;
 }
 
-/** The named collections without documents; throws when none of them has any. */
-export async function emptyInDatabase(
-  source: Pick<DocumentSource, 'count'>,
+type Counted = Pick<DocumentSource, 'count'>;
+interface Read {
+  readonly readTime: Instant;
+  readonly signal: AbortSignal;
+}
+
+/** The given collections in which the database has nothing. */
+export async function emptyInSource(
+  source: Counted,
   scope: Scope,
-  read: { readTime: Instant; signal: AbortSignal },
+  collections: readonly string[],
+  read: Read,
 ): Promise<string[]> {
-  if (scope.collections === 'all') return [];
   const empty: string[] = [];
-  for (const collection of scope.collections)
+  for (const collection of collections)
     if ((await source.count(everything, { ...read, scope: { ...scope, collections: [collection] } })) === 0)
       empty.push(collection);
+  return empty;
+}
+
+/** The named collections without documents; throws when none of them has any. */
+export async function emptyInDatabase(source: Counted, scope: Scope, read: Read): Promise<string[]> {
+  if (scope.collections === 'all') return [];
+  const empty = await emptyInSource(source, scope, scope.collections, read);
   if (empty.length < scope.collections.length) return empty;
   throw notThere('COLLECTION_NOT_FOUND', 'There are no documents in', empty);
+}
+
+/** Throws when an excluded collection is empty on both sides: under a mistyped name nothing would be left alone. */
+export async function requireExcluded(
+  view: View,
+  source: Counted & Pick<DocumentSource, 'snapshotTime'>,
+  collections: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const unheld = await emptyInView(view, wholeDatabase, collections, signal);
+  if (unheld.length === 0) return;
+  const empty = await emptyInSource(source, wholeDatabase, unheld, { readTime: await source.snapshotTime(), signal });
+  if (empty.length > 0)
+    throw notThere('COLLECTION_NOT_FOUND', 'Neither the backup nor the database holds anything in', empty);
 }

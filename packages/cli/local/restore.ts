@@ -33,7 +33,7 @@ import { belowOption, requireDocuments } from '../service/restore/restore-body.t
 import { latestArgument } from './latest.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
-import { requireInBackup } from './require-named.ts';
+import { requireExcluded, requireInBackup } from './require-named.ts';
 import { chainOf, type Session, withSession } from './session.ts';
 
 interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions, ConfirmOptions {
@@ -90,6 +90,7 @@ async function restore(session: Session, reference: string, options: RestoreOpti
     const scope = await chosenScope(view, options, session.signal);
     // With --delete-extra, a covered collection that is empty in the backup may be named on purpose, to empty it.
     if (scope.documents || !options.deleteExtra) await requireInBackup(view, scope, session.signal);
+    await requireExcluded(view, database.source, options.exclude ?? [], session.signal);
     if (options.dryRun) await preview(session, view, scope, database, options);
     else await write(session, chain.at(-1)!, view, scope, database, options);
   } finally {
