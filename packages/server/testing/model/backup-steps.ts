@@ -26,7 +26,9 @@ export async function backUp(world: World, model: Model, step: BackUpStep): Prom
     ...(step.retentionDays ? { retention: step.retentionDays } : {}),
   });
   if (answer.status !== 202) {
-    const hasNone = !model.present.some(({ project, isSafety }) => project === step.project && !isSafety);
+    const hasNone = !model.present.some(
+      ({ id, project, isSafety }) => project === step.project && !isSafety && !model.former.has(id),
+    );
     return step.type === 'synthetic' && hasNone ? [] : [`a backup was refused: ${answer.text}`];
   }
   const { id } = answer.body.data;
@@ -59,7 +61,9 @@ function isAnyDamaged(model: Model, stock: Stock, { project }: BackUpStep): bool
 
 /** The backups that a merge with this scope could begin with. */
 function mergeable(model: Model, { project, part }: BackUpStep): BackupFact | undefined {
-  return model.present.findLast((one) => !one.isSafety && one.project === project && textOf(one.part) === textOf(part));
+  return model.present.findLast(
+    (one) => !one.isSafety && !model.former.has(one.id) && one.project === project && textOf(one.part) === textOf(part),
+  );
 }
 
 function note(model: Model, step: BackUpStep, { id, scope }: Answer, documents: ReadonlyMap<string, Value>): string[] {

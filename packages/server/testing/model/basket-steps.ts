@@ -26,6 +26,9 @@ export async function restoreBasket(world: World, model: Model, step: BasketStep
   const { mergeMode } = step;
   const answer = await world.call('POST', '/backups/restore', {
     items: items.map(({ backup, path }) => ({ backupId: backup.id, path })),
+    ...(items.some(({ backup }) => model.former.has(backup.id))
+      ? { targetProjectId: world.projects[project]!.id }
+      : {}),
     options: { mergeMode },
   });
   if (answer.status !== 202) return model.isAway ? [] : [`a basket was refused: ${answer.text}`];

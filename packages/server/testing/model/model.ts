@@ -61,6 +61,8 @@ export interface RestoreFact {
   hasLostAnswers: boolean;
   undoneBy: RestoreFact | undefined;
   conflicts: number;
+  /** Its target was disconnected, and its database connected anew. */
+  isTargetGone?: boolean;
 }
 
 export class Model {
@@ -72,7 +74,9 @@ export class Model {
   readonly damage = new Damage();
   /** A destination is unreachable at present. */
   isAway = false;
-  readonly scheduleIds: { full?: string; incremental?: string } = {};
+  /** Backups of projects that were disconnected and connected anew. */
+  readonly former = new Set<string>();
+  scheduleIds: { full?: string; incremental?: string } = {};
 
   get present(): BackupFact[] {
     return this.backups.filter(({ isGone }) => !isGone);

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { bucketIndex, type ElsewhereStep, type KeylessStep, whileElsewhere, whileKeyless } from './apart-steps.ts';
 import { type AwayStep, whileAway } from './away-steps.ts';
 import { type BackUpStep, backUp, type HoldStep, hold, type RemoveStep, remove } from './backup-steps.ts';
 import { type BasketStep, restoreBasket } from './basket-steps.ts';
@@ -7,6 +8,7 @@ import { type Part, parts, paths, plainParts, plainPaths } from './documents.ts'
 import { type KeyStep, renewKey } from './key-steps.ts';
 import type { Edit } from './live-database.ts';
 import type { Model } from './model.ts';
+import { type ReconnectStep, reconnect } from './project-steps.ts';
 import { type RestoreStep, restore } from './restore-steps.ts';
 import { runSchedule, type ScheduledStep } from './schedule-steps.ts';
 import { Stock } from './stock.ts';
@@ -53,6 +55,9 @@ export type Step =
   | DamageStep
   | VerifyStep
   | AwayStep<Step>
+  | KeylessStep<Step>
+  | ElsewhereStep<Step>
+  | ReconnectStep
   | KeyStep;
 
 /** Runs a step; returns what was not as promised. */
@@ -98,6 +103,12 @@ async function perform(world: World, model: Model, step: Step): Promise<string[]
       return verify(world, model, step);
     case 'while away':
       return whileAway(world, model, step, (meanwhile) => perform(world, model, meanwhile));
+    case 'while keyless':
+      return whileKeyless(world, model, step, (meanwhile) => perform(world, model, meanwhile));
+    case 'while elsewhere':
+      return whileElsewhere(world, model, step, (meanwhile) => perform(world, model, meanwhile));
+    case 'reconnect':
+      return reconnect(world, model, step);
     case 'renew key':
       return renewKey(world, step);
     default:
@@ -247,6 +258,7 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('remove destination' as const), destination }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('move default' as const), destination }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('reconnect' as const), project }) },
     { weight: 4, arbitrary: harming },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('verify' as const), pick }) },
     {
@@ -268,26 +280,55 @@ const harming = fc.record({
   harm: fc.constantFrom('flip' as const, 'truncate' as const, 'remove' as const),
 });
 
-/** The same, sometimes while a destination is unreachable. */
+const swift: readonly Step['do'][] = [
+  'edit',
+  'back up',
+  'restore',
+  'undo',
+  'delete backup',
+  'migrate',
+  'sweep',
+  'rescan',
+  'basket',
+  'later',
+];
+
+/** What is tried in a bucket that is none of ours; what is stored there would be left there. */
+const tidying: readonly Step['do'][] = ['sweep', 'rescan', 'purge'];
+
+/**
+ * The same, sometimes while a destination is unreachable or another bucket, or while the customer's key is withdrawn.
+ */
 function anyStepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
   const step = stepOf(canMisbehave);
-  const isSwift = ({ do: kind }: Step) =>
-    [
-      'edit',
-      'back up',
-      'restore',
-      'undo',
-      'delete backup',
-      'migrate',
-      'sweep',
-      'rescan',
-      'basket',
-      'later',
-      'renew key',
-    ].includes(kind);
-  const quiet = step.filter(isSwift).map((one): Step => ('hasTrouble' in one ? { ...one, hasTrouble: false } : one));
-  const away = fc.record({ do: fc.constant('while away' as const), destination, step: quiet });
-  return fc.oneof({ weight: 15, arbitrary: step }, { weight: 1, arbitrary: away });
+  const amongst = (kinds: readonly Step['do'][]) =>
+    step
+      .filter(({ do: kind }) => kinds.includes(kind))
+      .map((one): Step => ('hasTrouble' in one ? { ...one, hasTrouble: false } : one));
+  const away = fc.record({
+    do: fc.constant('while away' as const),
+    destination,
+    step: amongst([...swift, 'renew key']),
+  });
+  const keyless = fc.record({ do: fc.constant('while keyless' as const), step: amongst([...swift, 'purge']) });
+  const moving = fc.record({
+    do: fc.constant('migrate' as const),
+    from: fc.constant(bucketIndex),
+    to: fc.constantFrom(0, 2),
+    hasTrouble: fc.constant(false),
+    meanwhile: fc.constant('nothing' as const),
+    pick,
+  });
+  const elsewhere = fc.record({
+    do: fc.constant('while elsewhere' as const),
+    step: fc.oneof(amongst(tidying), moving),
+  });
+  return fc.oneof(
+    { weight: 15, arbitrary: step },
+    { weight: 1, arbitrary: away },
+    { weight: 1, arbitrary: keyless },
+    { weight: 1, arbitrary: elsewhere },
+  );
 }
 
 /** Something to begin with, then anything. */

@@ -239,7 +239,7 @@ function isOutnumbered(model: Model, { id, scheduleId }: BackupFact): boolean {
 async function adopt(world: World, model: Model, id: string): Promise<string[]> {
   const record = await world.untilEnded(`/backups/${id}`);
   if (record.status !== 'completed') return [];
-  const project = world.projects.findIndex((one) => one.id === record.projectId);
+  const project = world.indexOf(record.projectId);
   const part = partOf(record.scope);
   const documents = await exported(world, id).catch((error: unknown) => {
     if (!model.damage.isAny) throw error;

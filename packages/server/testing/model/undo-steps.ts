@@ -18,6 +18,7 @@ export async function resume(world: World, model: Model, step: ResumeStep, ambus
   if (answer.status !== 202) {
     const isFair =
       model.isAway ||
+      fact.isTargetGone ||
       fact.undoneBy !== undefined ||
       [...fact.backupIds, fact.safetyBackupId].some((id) => id && model.backup(id)?.isGone);
     return isFair ? [] : [`a resume was refused: ${answer.text}`];
@@ -44,7 +45,8 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
   const answer = await world.call('POST', `/backups/restore/${undone.id}/undo`, { force: step.force });
   if (answer.status !== 202) {
     const isRefusable = !undone.isSafe || undone.undoneBy !== undefined || isLost;
-    const isFair = answer.body?.error?.code === 'INVALID_STATE' && isRefusable;
+    const code = answer.body?.error?.code;
+    const isFair = (code === 'INVALID_STATE' && isRefusable) || (code === 'PROJECT_NOT_FOUND' && undone.isTargetGone);
     return isFair ? [] : [`an undo was refused: ${answer.text}`];
   }
   // An interrupted one needs what it wrote last, and what it wrote from.

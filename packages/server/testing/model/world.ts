@@ -16,6 +16,8 @@ export type Answer = any;
 const pollMs = 10;
 const endTimeoutMs = 60_000;
 const bucket = 'model';
+/** Empty. */
+export const otherBucket = 'elsewhere';
 const foreignKeys = ['backups/mysql/2024-01-01.sql.gz', 'backups/notes.txt', 'keys/other', 'theirs/file'];
 
 /** One service for all runs, with the Firestore it protects and a bucket. */
@@ -35,7 +37,7 @@ export async function startModelService(
   overrides: TestAppOverrides = {},
   environment: { [name: string]: string } = {},
 ): Promise<ModelService> {
-  const s3 = await startS3Sandbox({ buckets: [bucket] });
+  const s3 = await startS3Sandbox({ buckets: [bucket, otherBucket] });
   // Removed objects are only hidden there, so that there is something to purge.
   await s3.objects.saveBucket({ ...s3.objects.bucket(bucket).settings, versioning: 'Enabled' });
   const app = await startTestApp(
@@ -91,6 +93,7 @@ export class World {
   readonly destinations: Destination[] = [];
   readonly #foreign = new Map<string, Map<string, string>>();
   readonly #stores: BlobStore[] = [];
+  readonly #indexes = new Map<string, number>();
   #token: string;
 
   private constructor(service: ModelService, organizationId: string) {
@@ -112,15 +115,32 @@ export class World {
   }
 
   async addProject(sourceProjectId: string): Promise<Project> {
-    const connection = { type: 'emulator', host: this.service.address };
-    const made = await this.must('POST', '/projects', { name: sourceProjectId, sourceProjectId, connection });
-    const settings = { settings: { writeRampUp: false } };
-    await this.must('PATCH', `/projects/${made.id}`, settings);
     const { address, sandbox } = this.service;
     const live = new LiveDatabase(sourceProjectId, address, sandbox ? paths : plainPaths);
-    const project = { id: made.id, live };
+    const project = { id: await this.#connect(sourceProjectId), live };
+    this.#indexes.set(project.id, this.projects.length);
     this.projects.push(project);
     return project;
+  }
+
+  /** The same database as a new project, after it was disconnected. */
+  async connectAgain(index: number): Promise<void> {
+    const { live } = this.projects[index]!;
+    const id = await this.#connect(live.projectId);
+    this.#indexes.set(id, index);
+    this.projects[index] = { id, live };
+  }
+
+  /** Also of a project that was disconnected. */
+  indexOf(projectId: string): number {
+    return this.#indexes.get(projectId) ?? -1;
+  }
+
+  async #connect(sourceProjectId: string): Promise<string> {
+    const connection = { type: 'emulator', host: this.service.address };
+    const { id } = await this.must('POST', '/projects', { name: sourceProjectId, sourceProjectId, connection });
+    await this.must('PATCH', `/projects/${id}`, { settings: { writeRampUp: false } });
+    return id;
   }
 
   async #addFolder(name: string): Promise<void> {
