@@ -1,3 +1,4 @@
+import { requireTimeAgrees } from '../../../platform/clock-agreement.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { minuteMs } from '../../../platform/durations.ts';
 import type { PeriodicTask } from '../../../platform/periodic.ts';
@@ -63,6 +64,8 @@ async function purgeExpired(
   organizationId: string,
 ): Promise<void> {
   const row = await lockForPurge(transaction, organizationId);
-  if (!row?.deletedAt || !row.recoveryDeadline || row.recoveryDeadline > context.clock.now()) return;
+  const now = context.clock.now();
+  if (!row?.deletedAt || !row.recoveryDeadline || row.recoveryDeadline > now) return;
+  await requireTimeAgrees(now, context.clock, transaction);
   await purgeOrganization(context, transaction, organizationId, 'not recovered in time');
 }

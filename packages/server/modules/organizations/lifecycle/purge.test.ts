@@ -164,3 +164,13 @@ test('a purge whose hook fails removes nothing and is tried again', async () => 
   await expect(failing.run(new AbortController().signal)).rejects.toThrow('no');
   expect(Object.keys(await rowsOf(organization.id))).toContain('"organization_keys"');
 });
+
+test('a clock that jumps ahead after the run has begun purges nobody before the deadline', async () => {
+  const organization = await lived();
+  expect((await remove(organization, false)).status).toBe(200);
+  const { worldMs } = app.clock;
+  const clock = { worldMs, now: () => new Date(app.clock.now().getTime() + 5 * 365 * 86_400_000) };
+  const run = purgeTask({ ...context(async () => undefined), clock }).run(new AbortController().signal);
+  await expect(run).rejects.toThrow('ahead of that of the database');
+  expect(await rowsOf(organization.id)).toMatchObject({ organizations: 1 });
+});

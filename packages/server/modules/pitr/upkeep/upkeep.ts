@@ -1,4 +1,5 @@
 import { isEngineError, logContinuesFrom } from '@holdfast/engine';
+import { requireTimeAgrees } from '../../../platform/clock-agreement.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import { forEachByOrganization } from '../../../platform/for-each-by-organization.ts';
@@ -191,7 +192,9 @@ export async function removeOldLog(context: PitrContext, signal: AbortSignal): P
 async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSignal): Promise<void> {
   const { database, clock } = context.backups.platform;
   const { organizationId, projectId } = key;
+  const now = clock.now();
   const found = await database.tenant(organizationId, async (transaction) => {
+    await requireTimeAgrees(now, clock, transaction);
     const row = await pitrStore.find(transaction, organizationId, projectId);
     const moments = await context.momentsRead(transaction, organizationId, projectId);
     // Time that an open restore reads stays.
@@ -201,7 +204,7 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   });
   if (!found) return;
   const { row, coverage, retentionDays } = found;
-  const cut = retainedFrom({ ...row, retentionDays }, clock.now());
+  const cut = retainedFrom({ ...row, retentionDays }, now);
   if (!row.enabled && row.coveredThrough < cut) return removeWhole(context, row, cut, signal);
   // Only a base of the log's own: others are removed by their schedules, and the time after them would be lost.
   const kept = coverage.bases.findLast(

@@ -1,4 +1,5 @@
-import { dayMs } from '../../../platform/durations.ts';
+import { requireTimeAgrees } from '../../../platform/clock-agreement.ts';
+import { dayMs, later } from '../../../platform/durations.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from './journal-store.ts';
 
@@ -7,6 +8,9 @@ const keptDays = 30;
 const restoresAtOnce = 100;
 
 export async function expireJournals({ platform: { database, clock } }: RestoresContext): Promise<void> {
-  const before = new Date(clock.now().getTime() - keptDays * dayMs);
-  await database.system((transaction) => journalStore.expire(transaction, before, restoresAtOnce));
+  const now = clock.now();
+  await database.system(async (transaction) => {
+    await requireTimeAgrees(now, clock, transaction);
+    await journalStore.expire(transaction, later(now, -keptDays * dayMs), restoresAtOnce);
+  });
 }
