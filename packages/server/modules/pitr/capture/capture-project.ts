@@ -28,6 +28,7 @@ import { ensureBaseOf } from '../upkeep/upkeep.ts';
 import { type Appender, appendBatch } from './append-batch.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
 import { proveEnd } from './prove-end.ts';
+import { rescanIfElsewhere } from './rescan-if-elsewhere.ts';
 
 const namesPerBatch = 2_000;
 
@@ -62,6 +63,7 @@ export async function captureProject(
     // Before the source is asked: even if the source is gone for good, a new key must still open what was captured.
     await writeManifestIfFree(context, found.row, log, signal);
     await keepManifestLocked(context, found.row, log, signal);
+    await rescanIfElsewhere(context, found.last, log, signal);
     const { destination } = log;
     await follow(context, { ...found, organizationId, lease, destination }, log, { ending, signal });
   } finally {

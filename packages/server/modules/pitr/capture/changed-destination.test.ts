@@ -16,7 +16,7 @@ let vault: string;
 beforeAll(async () => {
   s3 = await startS3Sandbox({ buckets: [] });
   const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Enabled' as const, objectLock: true };
-  for (const name of ['vault', 'other']) await s3.objects.saveBucket({ ...settings, name });
+  for (const name of ['vault', 'other', 'third']) await s3.objects.saveBucket({ ...settings, name });
   ({ bench, owner } = await startPitrBench({ OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' }));
   await bench.startOver();
   const place = { type: 's3', bucket: 'vault', endpoint: s3.endpoint, forcePathStyle: true };
@@ -122,4 +122,27 @@ test('what a comparison with the database repairs is locked as well', async () =
     [...(await objectsOf('other'))].flatMap(([key, object]) => (before.has(key) ? [] : [object]));
   await expect.poll(async () => (await found()).length, { timeout: 30_000 }).toBeGreaterThan(0);
   expect(Math.min(...endsOf(await found()))).toBeGreaterThan(Date.now() + 8.9 * dayMs);
+});
+
+test('what is captured while a destination is another bucket is a gap when it is back, and what follows is reached', async () => {
+  const turnTo = async (bucket: string) => {
+    const body = { bucket, credentials: sandboxS3Credential };
+    // Refused while it is rescanned, or while a base is made in it.
+    const turned = () => bench.app.request('PATCH', `/api/v1/storage-destinations/${vault}`, { ...bench.as, body });
+    await expect.poll(async () => (await turned()).status).toBe(200);
+  };
+  const { at: before } = await segmentsOf('other', 'kept');
+  // Time without changes lies in the segment of the next change.
+  await segmentsOf('other', 'next');
+  await turnTo('third');
+  await segmentsOf('third', 'elsewhere');
+  await turnTo('other');
+  await segmentsOf('other', 'back');
+  const reached = async () => {
+    const { at } = await segmentsOf('other', 'behind');
+    return usersAt(bench, at).catch((error: Error) => error.message);
+  };
+  await expect.poll(reached).toEqual(expect.arrayContaining(['users/elsewhere', 'users/back', 'users/behind']));
+  expect(await usersAt(bench, before)).toContain('users/kept');
+  expect((await shown()).gaps).not.toEqual([]);
 });
