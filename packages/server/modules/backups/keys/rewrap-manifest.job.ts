@@ -41,6 +41,8 @@ async function rewrapCopies(context: BackupsContext, job: RunningJob<Rewrapped>)
     );
     const envelope = loaded?.row.envelope;
     if (!loaded || !envelope || loaded.row.deletedAt) return;
+    // One that failed never gets a manifest.
+    if (loaded.row.status === 'failed' || loaded.row.status === 'cancelled') return;
     // A backup that is still being made may have the former envelope. Its manifest is rewrapped once it exists.
     if (loaded.row.status !== 'completed') throw new Error('the backup has no manifest yet');
     if (envelope.wrapped === done) break;
@@ -56,7 +58,7 @@ async function rewrapCopies(context: BackupsContext, job: RunningJob<Rewrapped>)
       if (!destination || isWithoutCredentials(destination)) continue;
       const rewrapped = rewrapCopy(context, loaded.row, destination, { dataKey, envelope }, job.signal);
       // One place that is away must not keep the others under the former key.
-      if (await rewrapped.catch((error: unknown) => failures.push(error))) continue;
+      if (await rewrapped.catch((error: unknown) => failures.push(error) > 0)) continue;
       if (isLocked(loaded.row, destination, clock.now())) lockedUntil = loaded.row.lockedUntil ?? undefined;
       else lockedUntil ??= later(clock.now(), dayMs);
     }
