@@ -17,6 +17,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/engine/ports': ['packages/engine/ports'],
   'packages/engine/google': ['packages/engine/google'],
   'packages/engine/memory': ['packages/engine/memory'],
+  'packages/engine/text': ['packages/engine/text'],
   'packages/engine/time': ['packages/engine/time'],
   'packages/engine/crypto': engineFolders('crypto', 'memory', 'ports'),
   'packages/engine/format': engineFolders('format', 'crypto', 'memory', 'ports', 'time'),

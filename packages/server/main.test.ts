@@ -348,6 +348,7 @@ test('a settings file with a misspelt name, or a value that would be cut off, is
   try {
     const misspelt = `${file} sets STORAGE_RETRY_ATEMPTS, which is no setting. Did you mean STORAGE_RETRY_ATTEMPTS?`;
     expect(await reading('STORAGE_RETRY_ATEMPTS=3\n')).toThrow(misspelt);
+    expect(await reading('STROAGE_RETYR_ATTEMPTS=3\n')).toThrow('Did you mean STORAGE_RETRY_ATTEMPTS?');
     const cut = 'The value of SMTP_URL';
     expect(await reading('# mail\nSMTP_URL=smtp://holdfast:pass#word@mail.example.com\n')).toThrow(cut);
     vi.stubEnv('LOG_LEVEL', 'warn');
