@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { createClient } from '@holdfast/contract/client';
-import { lowerThreadPriority } from '@holdfast/engine/precedence';
+import { lowerThreadPriority } from '@holdfast/engine/lower-thread-priority';
 import { fillFast } from '@holdfast/sandbox';
 import { Callers } from '@holdfast/server/testing/callers';
 import { testCertificate } from '@holdfast/server/testing/webhook-receiver';

@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { isEngineError } from '../ports/errors.ts';
-import { lowerThreadPriority } from '../time/precedence.ts';
+import { lowerThreadPriority } from '../time/lower-thread-priority.ts';
 import { entityRecord } from './entity.ts';
 import { readExportedLines } from './exported-lines.ts';
 import { RecordAssembler } from './leveldb-log.ts';

@@ -1,6 +1,6 @@
 // @module-tag long
 import { writeFile } from 'node:fs/promises';
-import { lowerThreadPriority } from '@holdfast/engine/precedence';
+import { lowerThreadPriority } from '@holdfast/engine/lower-thread-priority';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { lowerThreadPriority } from '@holdfast/engine/precedence';
+import { lowerThreadPriority } from '@holdfast/engine/lower-thread-priority';
 import type { FirestoreSandbox } from '@holdfast/sandbox';
 import { ComparedValues } from './compare-values.ts';
 import type { DrillAnswer, DrillOrder } from './drill-thread.ts';
