@@ -8,8 +8,8 @@ import { type LoadedBackup, loadBackup, openCopies } from '../load-backup.ts';
 import { enqueueFinish } from './admission.ts';
 import { failBackup } from './end-backup.ts';
 import { reportProgress } from './progress.ts';
-import { RangeMeter } from './range-meter.ts';
 import { type RangeRow, rangeStore } from './range-store.ts';
+import { RangeTracker } from './range-tracker.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string; range: number }>;
 
@@ -39,16 +39,16 @@ async function claim(context: BackupsContext, { data }: Job): Promise<ClaimedRan
 async function runClaimed(context: BackupsContext, job: Job, { loaded, range }: ClaimedRange): Promise<void> {
   const { platform } = context;
   const { row } = loaded;
-  const meter = new RangeMeter(context, range);
+  const tracker = new RangeTracker(context, range);
   await runJob({
     platform,
     job,
     record: { backupId: row.id, range: range.range },
     check: async (waitingFor) => {
-      await meter.save({});
+      await tracker.save({});
       return reportProgress(context, row, { waitingFor });
     },
-    work: (signal) => read(context, loaded, meter, signal),
+    work: (signal) => read(context, loaded, tracker, signal),
     countFailure: async () => {
       const failures = range.failures + 1;
       await platform.database.tenant(row.organizationId, (transaction) =>
@@ -63,7 +63,7 @@ async function runClaimed(context: BackupsContext, job: Job, { loaded, range }: 
 async function read(
   context: BackupsContext,
   loaded: LoadedBackup,
-  meter: RangeMeter,
+  tracker: RangeTracker,
   signal: AbortSignal,
 ): Promise<void> {
   const { row } = loaded;
@@ -72,25 +72,25 @@ async function read(
   const keys = await BackupKeyRing.load(context, row.organizationId);
   const dataKey = await keys.unwrap(row.id, row.envelope);
   const firestore = await context.sources.open(loaded.project);
-  meter.readsFrom(() => firestore.source.usage.documentsRead);
+  tracker.readsFrom(() => firestore.source.usage.documentsRead);
   const store = await openCopies(context, loaded);
   try {
     const parentView = plan.parent && (await openView({ store, backupId: plan.parent.backupId, keys, codec, signal }));
     const state = await runRange({
       plan,
-      range: meter.range.range,
+      range: tracker.range.range,
       source: firestore.source,
       store,
       dataKey,
       codec,
       buffers,
       signal,
-      onRead: (documents, bytes) => meter.add(documents, bytes),
-      onCheckpoint: (checkpoint) => meter.save({ state: checkpoint }),
-      ...(meter.range.state ? { resumeFrom: meter.range.state } : {}),
+      onRead: (documents, bytes) => tracker.add(documents, bytes),
+      onCheckpoint: (checkpoint) => tracker.save({ state: checkpoint }),
+      ...(tracker.range.state ? { resumeFrom: tracker.range.state } : {}),
       ...(parentView ? { parentView } : {}),
     });
-    await meter.save({ state: state as RangeState, isComplete: true });
+    await tracker.save({ state: state as RangeState, isComplete: true });
   } finally {
     await Promise.allSettled([store.close(), firestore.close()]);
   }

@@ -2,8 +2,8 @@ import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { restoreStore } from '../restore-store.ts';
 import { isAbandoned } from '../run/abandoned.ts';
-import type { ClaimedRange } from './range-meter.ts';
 import { rangeStore } from './range-store.ts';
+import type { ClaimedRange } from './range-tracker.ts';
 
 /** The claim of a restore for which ranges are written. */
 export interface RestoreClaim {

@@ -1,7 +1,7 @@
 import type { RestoresContext } from '../context.ts';
 import { restoreStore } from '../restore-store.ts';
-import type { RestoreMeter } from '../run/restore-meter.ts';
-import { superseded } from '../run/write-meter.ts';
+import type { RestoreTracker } from '../run/restore-tracker.ts';
+import { superseded } from '../run/write-tracker.ts';
 import { rangeStore } from './range-store.ts';
 import { nothingWritten } from './written.ts';
 
@@ -11,16 +11,16 @@ import { nothingWritten } from './written.ts';
  */
 export async function cutRanges(
   { platform }: RestoresContext,
-  meter: RestoreMeter,
+  tracker: RestoreTracker,
   borders: readonly string[],
 ): Promise<void> {
-  const { row } = meter;
-  if (borders.length === 0 || meter.isRanged || row.journalEnvelope !== null) return;
+  const { row } = tracker;
+  if (borders.length === 0 || tracker.isRanged || row.journalEnvelope !== null) return;
   await platform.database.tenant(row.organizationId, async (transaction) => {
     if (!(await restoreStore.lockHeld(transaction, row))) throw superseded();
     await rangeStore.insertAll(transaction, row, borders);
     await restoreStore.save(transaction, row, { rangesEpoch: row.epoch, ownWritten: nothingWritten });
   });
-  // Makes the meter load the current row.
-  await meter.save({});
+  // Makes the tracker load the current row.
+  await tracker.save({});
 }

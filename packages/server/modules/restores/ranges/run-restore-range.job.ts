@@ -7,7 +7,7 @@ import { openRestoreSource } from '../run/open-restore-source.ts';
 import { openSafetyBackup } from '../run/safety-backup.ts';
 import { claimRange, type RestoreClaim } from './claim-range.ts';
 import { oneAtATime } from './one-at-a-time.ts';
-import { type ClaimedRange, RangeMeter } from './range-meter.ts';
+import { type ClaimedRange, RangeTracker } from './range-tracker.ts';
 import { writeRange } from './write-range.ts';
 
 /** Writes one free range of a restore that another worker may hold. */
@@ -24,31 +24,31 @@ async function runClaimed(
   job: RunningJob<RestoreClaim>,
   claimed: ClaimedRange,
 ): Promise<void> {
-  const meter = new RangeMeter(context, claimed);
+  const tracker = new RangeTracker(context, claimed);
   try {
     await runJob({
       platform: context.platform,
       job,
       record: { restoreId: claimed.restore.id, range: claimed.range.range },
-      check: (waitingFor) => meter.check(waitingFor),
-      work: (signal) => write(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)])),
-      countFailure: () => meter.countFailure(),
-      fail: (reason) => meter.fail(toJobError(reason)),
+      check: (waitingFor) => tracker.check(waitingFor),
+      work: (signal) => write(context, tracker, AbortSignal.any([signal, hardStop(tracker.cancelled)])),
+      countFailure: () => tracker.countFailure(),
+      fail: (reason) => tracker.fail(toJobError(reason)),
     });
   } finally {
-    await meter.release();
+    await tracker.release();
   }
 }
 
-async function write(context: RestoresContext, meter: RangeMeter, signal: AbortSignal): Promise<void> {
-  const { row } = meter;
-  const firestore = await context.sources.open(meter.target);
+async function write(context: RestoresContext, tracker: RangeTracker, signal: AbortSignal): Promise<void> {
+  const { row } = tracker;
+  const firestore = await context.sources.open(tracker.target);
   try {
     const source = await openRestoreSource(context, row, signal);
     try {
       const before = await openSafetyBackup(context, row, signal);
       try {
-        await writeRange(context, meter, { firestore, view: source.view, before: before?.view, signal });
+        await writeRange(context, tracker, { firestore, view: source.view, before: before?.view, signal });
       } finally {
         await before?.close();
       }

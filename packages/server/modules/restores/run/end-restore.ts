@@ -7,7 +7,7 @@ import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store
 import type { DocumentFailure, Irreversible, StoredPreview } from '../tables.ts';
 import { irreversibleSoFar } from './irreversible.ts';
 import { partialFailure } from './partial-failure.ts';
-import type { RestoreWork } from './restore-meter.ts';
+import type { RestoreWork } from './restore-tracker.ts';
 
 export interface CancelledRestore {
   cancelled: true;

@@ -19,7 +19,7 @@ import { hardStop } from './hard-stop.ts';
 import { irreversibleReasons } from './irreversible.ts';
 import { measureRestore, requireIntact } from './measure-restore.ts';
 import { openRestoreSource } from './open-restore-source.ts';
-import { RestoreMeter, type RestoreWork } from './restore-meter.ts';
+import { RestoreTracker, type RestoreWork } from './restore-tracker.ts';
 import { runUndo } from './run-undo.ts';
 import { makeSafetyBackup } from './safety-backup.ts';
 import { scopeOfRestore } from './scope-of-restore.ts';
@@ -30,30 +30,30 @@ type Job = RunningJob<{ organizationId: string; restoreId: string; admission?: n
 /** Runs one restore from its last checkpoint to its end, through the eight phases. */
 export async function runRestore(context: RestoresContext, job: Job): Promise<void> {
   const claimed = await claim(context, job);
-  if (claimed) await runClaimed(context, job, new RestoreMeter(context, claimed.work), claimed.refusal);
+  if (claimed) await runClaimed(context, job, new RestoreTracker(context, claimed.work), claimed.refusal);
   await admitRestores(context.platform);
 }
 
 async function runClaimed(
   context: RestoresContext,
   job: Job,
-  meter: RestoreMeter,
+  tracker: RestoreTracker,
   refusal: Problem | undefined,
 ): Promise<void> {
   await runJob({
     platform: context.platform,
     job,
-    record: { restoreId: meter.row.id },
-    check: (waitingFor) => meter.check(waitingFor),
+    record: { restoreId: tracker.row.id },
+    check: (waitingFor) => tracker.check(waitingFor),
     work: async (signal) => {
       if (refusal) throw refusal;
-      await restore(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)]));
+      await restore(context, tracker, AbortSignal.any([signal, hardStop(tracker.cancelled)]));
     },
-    countFailure: () => meter.countFailure(),
+    countFailure: () => tracker.countFailure(),
     fail: async (reason) => {
-      const isHeard = (await stopRanges(context, meter)) && meter.isHeard;
-      const ending = meter.cancelled.aborted ? cancelled : { error: toJobError(reason) };
-      await endRestore(context, meter.work, { ...ending, isHeard });
+      const isHeard = (await stopRanges(context, tracker)) && tracker.isHeard;
+      const ending = tracker.cancelled.aborted ? cancelled : { error: toJobError(reason) };
+      await endRestore(context, tracker.work, { ...ending, isHeard });
     },
   });
 }
@@ -84,46 +84,46 @@ async function claim(
   });
 }
 
-async function restore(context: RestoresContext, meter: RestoreMeter, signal: AbortSignal): Promise<void> {
-  const { row, target } = meter.work;
-  await meter.setPhase('Initializing');
-  if (meter.cancelled.aborted) return await endCancelled(context, meter);
+async function restore(context: RestoresContext, tracker: RestoreTracker, signal: AbortSignal): Promise<void> {
+  const { row, target } = tracker.work;
+  await tracker.setPhase('Initializing');
+  if (tracker.cancelled.aborted) return await endCancelled(context, tracker);
   const firestore = await context.sources.open(target);
   let source: RestoreSource | undefined;
   try {
     const beganAt = row.beganAt ?? (await firestore.source.snapshotTime({ signal }).catch(asRestoreError));
     // Edits that people make after this time are theirs, also when the restore fails and is resumed.
-    if (row.beganAt === null && row.undoOf === null && !row.dryRun) await meter.save({ beganAt });
-    await meter.setPhase('Downloading');
-    if (row.undoOf !== null) return await runUndo(context, meter, row.undoOf, firestore, signal);
+    if (row.beganAt === null && row.undoOf === null && !row.dryRun) await tracker.save({ beganAt });
+    await tracker.setPhase('Downloading');
+    if (row.undoOf !== null) return await runUndo(context, tracker, row.undoOf, firestore, signal);
     source = await openRestoreSource(context, row, signal);
-    await meter.setPhase('Decrypting');
+    await tracker.setPhase('Decrypting');
     const scope = row.scope ?? (await scopeOfRestore(row, source, signal));
-    await meter.setPhase('Decompressing');
+    await tracker.setPhase('Decompressing');
     const measured = await measureRestore(source.view, scope, row, {
       signal,
       documentsPerRange: context.platform.config.RESTORE_RANGE_DOCUMENTS,
     });
-    await meter.setPhase('Validating');
-    await meter.expect(measured);
+    await tracker.setPhase('Validating');
+    await tracker.expect(measured);
     await requireIntact(source.readers, scope, signal);
-    if (row.dryRun) return await finishDryRun(context, meter, source, scope, firestore, signal);
-    await meter.save({ scope });
-    await cutRanges(context, meter, measured.borders);
-    await meter.useJournal(await journalSeal(context, row));
-    const before = await makeSafetyBackup(context, meter, { scope, measured, readFrom: source.readFrom }, signal);
+    if (row.dryRun) return await finishDryRun(context, tracker, source, scope, firestore, signal);
+    await tracker.save({ scope });
+    await cutRanges(context, tracker, measured.borders);
+    await tracker.useJournal(await journalSeal(context, row));
+    const before = await makeSafetyBackup(context, tracker, { scope, measured, readFrom: source.readFrom }, signal);
     try {
-      await meter.beginWriting();
-      const work = { context, meter, firestore, scope, view: source.view, before: before?.view, signal };
+      await tracker.beginWriting();
+      const work = { context, tracker, firestore, scope, view: source.view, before: before?.view, signal };
       await writeDocuments(work);
     } finally {
       await before?.close();
     }
-    if (meter.cancelled.aborted) return await endCancelled(context, meter);
-    await meter.setPhase('Finalizing');
-    if (row.includeAuthUsers) await writeUsers(source, firestore, meter, signal);
-    if (meter.cancelled.aborted) return await endCancelled(context, meter);
-    await endRestore(context, meter.work, { users: meter.userFailures });
+    if (tracker.cancelled.aborted) return await endCancelled(context, tracker);
+    await tracker.setPhase('Finalizing');
+    if (row.includeAuthUsers) await writeUsers(source, firestore, tracker, signal);
+    if (tracker.cancelled.aborted) return await endCancelled(context, tracker);
+    await endRestore(context, tracker.work, { users: tracker.userFailures });
   } finally {
     await source?.close();
     await firestore.close();
@@ -133,9 +133,9 @@ async function restore(context: RestoresContext, meter: RestoreMeter, signal: Ab
 /**
  * This run has waited for its own requests. What earlier runs left outside the journal stays unknown, in ranges too.
  */
-async function endCancelled(context: RestoresContext, meter: RestoreMeter): Promise<void> {
-  const isHeard = (await stopRanges(context, meter)) && !meter.isContinued;
-  await endRestore(context, meter.work, { ...cancelled, isHeard });
+async function endCancelled(context: RestoresContext, tracker: RestoreTracker): Promise<void> {
+  const isHeard = (await stopRanges(context, tracker)) && !tracker.isContinued;
+  await endRestore(context, tracker.work, { ...cancelled, isHeard });
 }
 
 function asRestoreError(error: unknown): never {
@@ -146,13 +146,13 @@ function asRestoreError(error: unknown): never {
 
 async function finishDryRun(
   context: RestoresContext,
-  meter: RestoreMeter,
+  tracker: RestoreTracker,
   source: RestoreSource,
   scope: Parameters<typeof previewRestore>[0]['scope'],
   firestore: ConnectedFirestore,
   signal: AbortSignal,
 ): Promise<void> {
-  const { row } = meter;
+  const { row } = tracker;
   const counts = await previewRestore({
     view: source.view,
     signal,
@@ -167,8 +167,8 @@ async function finishDryRun(
     overwritten: counts.replace + counts.merge + counts.delete,
   });
   const irreversible = reasons.reduce((sum, { count }) => sum + count, 0);
-  for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
-  await endRestore(context, meter.work, { preview: { ...counts, irreversible }, reasons });
+  for (const phase of ['Restoring', 'Finalizing'] as const) await tracker.setPhase(phase);
+  await endRestore(context, tracker.work, { preview: { ...counts, irreversible }, reasons });
 }
 
 async function countUsers(
@@ -196,22 +196,22 @@ function accountMode({ mergeMode }: RestoreRow): 'overwrite' | 'skip_existing' {
 async function writeUsers(
   { readers }: RestoreSource,
   firestore: ConnectedFirestore,
-  meter: RestoreMeter,
+  tracker: RestoreTracker,
   signal: AbortSignal,
 ): Promise<void> {
   const newest = readers.at(-1);
   const section = newest?.body.authUsers;
   if (!newest || !section) return;
-  const before = meter.row.checkpoint.users ?? { settled: 0, imported: 0, refused: [] };
+  const before = tracker.row.checkpoint.users ?? { settled: 0, imported: 0, refused: [] };
   const refusedNow = new Set(before.refused);
   const result = await firestore.authUsers.importUsers(readUsers(newest, signal), {
     hashConfiguration: section.hashConfiguration,
-    mode: accountMode(meter.row),
+    mode: accountMode(tracker.row),
     settledBefore: { count: before.settled, again: new Set(before.refused), unheard: before.unheard },
     // If the worker dies before the answer, the accounts may be written all the same.
     onCall: async (unheard) => {
-      const users = { ...(meter.row.checkpoint.users ?? before), unheard };
-      await meter.reach({ ...meter.row.checkpoint, users });
+      const users = { ...(tracker.row.checkpoint.users ?? before), unheard };
+      await tracker.reach({ ...tracker.row.checkpoint, users });
     },
     // A resume tries the refused accounts again and continues after the others: written accounts may have been changed
     // by people since.
@@ -219,12 +219,12 @@ async function writeUsers(
       for (const localId of tried) refusedNow.delete(localId);
       for (const localId of refused) refusedNow.add(localId);
       const users = { settled, imported: before.imported + imported, refused: [...refusedNow] };
-      await meter.reach({ ...meter.row.checkpoint, users });
+      await tracker.reach({ ...tracker.row.checkpoint, users });
     },
     signal,
-    stop: meter.cancelled,
+    stop: tracker.cancelled,
   });
-  meter.userFailures = {
+  tracker.userFailures = {
     failed: result.failed,
     errors: result.errors.map(({ localId, message }) => ({
       path: `auth users/${localId}`,

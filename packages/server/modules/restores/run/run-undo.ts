@@ -6,7 +6,7 @@ import { samplesMax } from '../ranges/written.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { endRestore } from './end-restore.ts';
 import { type Measured, namedPathsMax } from './measure-restore.ts';
-import type { RestoreMeter } from './restore-meter.ts';
+import type { RestoreTracker } from './restore-tracker.ts';
 import { makeSafetyBackup, openSafetyBackup } from './safety-backup.ts';
 import { findUnrecordedWrites, recordFoundWrites } from './unrecorded-writes.ts';
 import { undoDocuments } from './write-documents.ts';
@@ -14,39 +14,39 @@ import { undoDocuments } from './write-documents.ts';
 /** The phases of an undo from Downloading on. */
 export async function runUndo(
   context: RestoresContext,
-  meter: RestoreMeter,
+  tracker: RestoreTracker,
   undoneId: string,
   firestore: ConnectedFirestore,
   signal: AbortSignal,
 ): Promise<void> {
-  const { row } = meter;
+  const { row } = tracker;
   const ended = await context.platform.database.tenant(row.organizationId, (transaction) =>
     restoreStore.get(transaction, row.organizationId, undoneId),
   );
   const former = await openSafetyBackup(context, ended, signal);
   try {
     const unheard = await findUnrecordedWrites({ context, firestore, former: former?.view, signal }, ended, row.force);
-    await meter.setPhase('Decrypting');
+    await tracker.setPhase('Decrypting');
     const measured = await measureUndo(context, ended, unheard);
-    await meter.setPhase('Decompressing');
-    await meter.setPhase('Validating');
-    await meter.expect(measured);
+    await tracker.setPhase('Decompressing');
+    await tracker.setPhase('Validating');
+    await tracker.expect(measured);
     if (row.dryRun) {
-      for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
+      for (const phase of ['Restoring', 'Finalizing'] as const) await tracker.setPhase(phase);
       const pages = writtenBy(context, ended, unheard);
-      return await endRestore(context, meter.work, await wouldDo(firestore, row, pages, signal));
+      return await endRestore(context, tracker.work, await wouldDo(firestore, row, pages, signal));
     }
     const undone = await recordFoundWrites(context, ended, unheard);
-    await meter.useJournal(await journalSeal(context, row));
+    await tracker.useJournal(await journalSeal(context, row));
     const saved = { scope: undone.scope!, measured, readFrom: former?.readFrom };
-    const before = await makeSafetyBackup(context, meter, saved, signal);
+    const before = await makeSafetyBackup(context, tracker, saved, signal);
     await before?.close();
-    await meter.beginWriting();
-    await undoDocuments({ context, meter, firestore, undone, former: former?.view, signal }).catch(asLost);
-    if (meter.cancelled.aborted)
-      return await endRestore(context, meter.work, { cancelled: true, isHeard: !meter.isContinued });
-    await meter.setPhase('Finalizing');
-    await endRestore(context, meter.work, { users: meter.userFailures });
+    await tracker.beginWriting();
+    await undoDocuments({ context, tracker, firestore, undone, former: former?.view, signal }).catch(asLost);
+    if (tracker.cancelled.aborted)
+      return await endRestore(context, tracker.work, { cancelled: true, isHeard: !tracker.isContinued });
+    await tracker.setPhase('Finalizing');
+    await endRestore(context, tracker.work, { users: tracker.userFailures });
   } finally {
     await former?.close();
   }

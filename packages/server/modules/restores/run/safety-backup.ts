@@ -7,7 +7,7 @@ import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import type { Measured } from './measure-restore.ts';
 import { openBackup } from './open-one-source.ts';
-import type { RestoreMeter } from './restore-meter.ts';
+import type { RestoreTracker } from './restore-tracker.ts';
 import { chooseSafetyDestination, nextSafetyDestination } from './safety-destination.ts';
 
 const pollMs = 400;
@@ -23,14 +23,14 @@ export function overwrites(row: Pick<RestoreRow, 'mergeMode' | 'deleteExtra'>): 
  */
 export async function makeSafetyBackup(
   context: RestoresContext,
-  meter: RestoreMeter,
+  tracker: RestoreTracker,
   { scope, measured, readFrom }: { scope: Scope; measured: Measured; readFrom: string | undefined },
   signal: AbortSignal,
 ): Promise<RestoreSource | undefined> {
-  const { row, target } = meter.work;
+  const { row, target } = tracker.work;
   if (!row.safetyBackup || !overwrites(row)) return undefined;
   const few = row.deleteExtra ? undefined : measured.paths;
-  const stop = AbortSignal.any([signal, meter.cancelled]);
+  const stop = AbortSignal.any([signal, tracker.cancelled]);
   const saveIn = async (storageDestinationId: string) => {
     const overwritten = { restoreId: row.id, scope: few ? documentsScope(few) : scope };
     const { includeAuthUsers } = row;
@@ -45,7 +45,7 @@ export async function makeSafetyBackup(
     (await saveIn(readFrom ?? (await chooseSafetyDestination(context, row, signal))));
   const refused: Refused[] = [];
   for (;;) {
-    await meter.save({ safetyBackupId });
+    await tracker.save({ safetyBackupId });
     const ended = await untilEnded(context, row, safetyBackupId, stop);
     if (ended.status === 'completed') return openBackup(context, row.organizationId, safetyBackupId, signal);
     refused.push({ place: ended.storageDestinationId, problem: whyNotSaved(ended) });

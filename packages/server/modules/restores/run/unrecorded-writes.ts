@@ -27,7 +27,7 @@ import { openRestoreSource } from './open-restore-source.ts';
 import { openSafetyBackup } from './safety-backup.ts';
 import { skipRecords } from './skip-records.ts';
 import { failedDocuments, liveNames } from './write-documents.ts';
-import { repeatedRecords } from './write-meter.ts';
+import { repeatedRecords } from './write-tracker.ts';
 
 const outcomesPerPage = 10_000;
 

@@ -16,66 +16,70 @@ import { putRanges } from '../ranges/put-ranges.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import type { Checkpoint } from '../tables.ts';
 import { type OpenRestore, putOptions } from './put-options.ts';
-import type { RestoreMeter } from './restore-meter.ts';
+import type { RestoreTracker } from './restore-tracker.ts';
 import { skipRecords } from './skip-records.ts';
 
 export interface WriteWork extends OpenRestore {
   context: RestoresContext;
-  meter: RestoreMeter;
+  tracker: RestoreTracker;
   scope: Scope;
 }
 
 /** Writes the documents of a restore: first those that failed in an earlier run, then the puts, then the deletes. */
 export async function writeDocuments(work: WriteWork): Promise<void> {
-  const { meter } = work;
-  const { retryBefore, ...checkpoint } = meter.row.checkpoint;
+  const { tracker } = work;
+  const { retryBefore, ...checkpoint } = tracker.row.checkpoint;
   let reached: Checkpoint = checkpoint;
   if (retryBefore !== undefined) await retryFailed(work, reached);
   if (reached.stage === 'puts') {
     reached = { stage: 'deletes' };
-    await (meter.isRanged ? putInRanges(work, checkpoint, reached) : put(work, work.scope, checkpoint, reached));
+    await (tracker.isRanged ? putInRanges(work, checkpoint, reached) : put(work, work.scope, checkpoint, reached));
   }
-  if (reached.stage === 'deletes' && !meter.cancelled.aborted)
+  if (reached.stage === 'deletes' && !tracker.cancelled.aborted)
     await remove(work, work.scope, reached, checkpoint.stage === 'deletes');
 }
 
 /** All puts of all ranges are done before the first delete. */
-async function putInRanges({ context, meter, ...open }: WriteWork, from: Checkpoint, next: Checkpoint): Promise<void> {
-  if (meter.cancelled.aborted) return;
+async function putInRanges(
+  { context, tracker, ...open }: WriteWork,
+  from: Checkpoint,
+  next: Checkpoint,
+): Promise<void> {
+  if (tracker.cancelled.aborted) return;
   // Failed documents of earlier runs were tried again above.
-  await meter.reach(from);
-  await putRanges(context, meter, open);
-  if (!meter.cancelled.aborted) await meter.reach(next);
+  await tracker.reach(from);
+  await putRanges(context, tracker, open);
+  if (!tracker.cancelled.aborted) await tracker.reach(next);
 }
 
 async function put(work: WriteWork, scope: Scope, from: Checkpoint, next: Checkpoint): Promise<void> {
-  const { meter } = work;
+  const { tracker } = work;
   const result = await restorePuts({
     ...common(work, scope, from),
-    ...meter.stage({
+    ...tracker.stage({
       checkpoint: ({ settledThrough }) => ({ stage: 'puts', after: settledThrough }),
-      onMismatch: (mismatch) => meter.saveAndReplace(mismatch),
+      onMismatch: (mismatch) => tracker.saveAndReplace(mismatch),
       former: async (path) => work.before?.get(path),
     }),
   });
-  await meter.settle(next, result);
+  await tracker.settle(next, result);
 }
 
 async function remove(work: WriteWork, scope: Scope, from: Checkpoint, isContinued: boolean): Promise<void> {
-  const { meter, firestore, before, signal } = work;
-  const { row } = meter;
+  const { tracker, firestore, before, signal } = work;
+  const { row } = tracker;
   const next: Checkpoint = { stage: 'users' };
-  if (!row.deleteExtra || scope.documents !== undefined) return meter.reach(next);
+  if (!row.deleteExtra || scope.documents !== undefined) return tracker.reach(next);
   const result = await restoreDeletes({
     ...common(work, scope, from),
     ...(before ? {} : { live: await liveNames(firestore, row.beganAt, signal) }),
-    ...meter.stage({
+    ...tracker.stage({
       checkpoint: ({ settledThrough }) => ({ stage: 'deletes', after: settledThrough }),
       isContinued,
       onMismatch: leaveChanged,
     }),
   });
-  await meter.settle(next, result);
+  await tracker.settle(next, result);
 }
 
 export async function liveNames({ source }: ConnectedFirestore, beganAt: string | null, signal: AbortSignal) {
@@ -100,33 +104,33 @@ export async function failedDocuments(context: RestoresContext, row: RestoreRow)
 }
 
 async function retryFailed(work: WriteWork, checkpoint: Checkpoint): Promise<void> {
-  const { meter } = work;
-  const failed = await failedDocuments(work.context, meter.row);
+  const { tracker } = work;
+  const failed = await failedDocuments(work.context, tracker.row);
   const ofKind = (wanted: number) => [...failed].filter(([, kind]) => kind === wanted).map(([path]) => path);
   const puts = ofKind(recordKind.put);
   const deletes = ofKind(recordKind.delete);
-  const again = { ...checkpoint, retryBefore: meter.row.journalPages };
+  const again = { ...checkpoint, retryBefore: tracker.row.journalPages };
   const hooks = (onMismatch: (mismatch: Mismatch) => Promise<'replace' | 'conflict' | 'skip'>) =>
-    meter.stage({
+    tracker.stage({
       checkpoint: () => again,
       onMismatch,
       former: async (path) => work.before?.get(path),
       isRetry: true,
     });
   if (puts.length > 0) {
-    const onMismatch = (mismatch: Mismatch) => meter.saveAndReplace(mismatch);
+    const onMismatch = (mismatch: Mismatch) => tracker.saveAndReplace(mismatch);
     const result = await restorePuts({ ...common(work, documentsScope(puts), {}), ...hooks(onMismatch) });
-    await meter.settle(deletes.length > 0 ? again : checkpoint, result);
+    await tracker.settle(deletes.length > 0 ? again : checkpoint, result);
   }
-  if (deletes.length > 0 && !meter.cancelled.aborted) {
-    const live = work.before ? {} : { live: await liveNames(work.firestore, meter.row.beganAt, work.signal) };
+  if (deletes.length > 0 && !tracker.cancelled.aborted) {
+    const live = work.before ? {} : { live: await liveNames(work.firestore, tracker.row.beganAt, work.signal) };
     const options = { ...common(work, documentsScope(deletes), {}), ...live, ...hooks(leaveChanged) };
-    await meter.settle(checkpoint, await restoreDeletes(options));
+    await tracker.settle(checkpoint, await restoreDeletes(options));
   }
 }
 
 function common(work: WriteWork, scope: Scope, { after }: Pick<Checkpoint, 'after'>) {
-  const { row, target } = work.meter.work;
+  const { row, target } = work.tracker.work;
   return putOptions(work, { row, target, scope, after });
 }
 
@@ -138,14 +142,14 @@ export interface UndoWork extends Omit<WriteWork, 'view' | 'scope' | 'before'> {
 
 /** Undoes a restore from its journal; documents that failed in an earlier run come first. */
 export async function undoDocuments(work: UndoWork): Promise<void> {
-  const { meter } = work;
-  const { retryBefore, ...checkpoint } = meter.row.checkpoint;
+  const { tracker } = work;
+  const { retryBefore, ...checkpoint } = tracker.row.checkpoint;
   if (retryBefore !== undefined) {
-    const only = new Set((await failedDocuments(work.context, meter.row)).keys());
+    const only = new Set((await failedDocuments(work.context, tracker.row)).keys());
     await undoStage(work, { only, during: () => ({ ...checkpoint, retryBefore }), next: checkpoint });
   }
   const settled = checkpoint.settled ?? 0;
-  if (checkpoint.stage !== 'puts' || meter.cancelled.aborted) return;
+  if (checkpoint.stage !== 'puts' || tracker.cancelled.aborted) return;
   await undoStage(work, {
     skip: settled,
     during: (settledRecords) => ({ stage: 'puts', settled: settled + settledRecords }),
@@ -161,7 +165,7 @@ interface UndoStage {
 }
 
 async function undoStage(work: UndoWork, { only, skip = 0, during, next }: UndoStage): Promise<void> {
-  const { context, meter, firestore, undone, former, signal } = work;
+  const { context, tracker, firestore, undone, former, signal } = work;
   const records = undoRecords({
     only,
     journal: () => readJournal(context, undone),
@@ -171,20 +175,20 @@ async function undoStage(work: UndoWork, { only, skip = 0, during, next }: UndoS
   });
   const result = await firestore.target.apply(skipRecords(records, skip), {
     mode: 'overwrite',
-    rampUp: meter.work.target.writeRampUp,
+    rampUp: tracker.work.target.writeRampUp,
     signal,
-    ...meter.stage({
+    ...tracker.stage({
       checkpoint: ({ settledRecords }) => during(settledRecords),
-      onMismatch: (mismatch) => undoMismatch(meter, mismatch),
+      onMismatch: (mismatch) => undoMismatch(tracker, mismatch),
       isRetry: only !== undefined,
     }),
   });
-  await meter.settle(next, result);
+  await tracker.settle(next, result);
 }
 
 /** Documents that somebody changed since stay, unless the undo is forced; then they are saved first. */
-async function undoMismatch(meter: RestoreMeter, mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'> {
-  if (!meter.row.force) return 'conflict';
+async function undoMismatch(tracker: RestoreTracker, mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'> {
+  if (!tracker.row.force) return 'conflict';
   if (mismatch.found === null && mismatch.kind === recordKind.delete) return 'skip';
-  return meter.saveAndReplace(mismatch);
+  return tracker.saveAndReplace(mismatch);
 }

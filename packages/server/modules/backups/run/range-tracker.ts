@@ -4,7 +4,7 @@ import type { Figures } from './progress.ts';
 import { type RangeRow, rangeStore } from './range-store.ts';
 
 /** Counts what this claim has read, on top of what earlier claims of the range have saved. */
-export class RangeMeter {
+export class RangeTracker {
   readonly range: RangeRow;
   readonly #context: BackupsContext;
   #reads = () => 0;

@@ -14,7 +14,7 @@ import { journalStore } from '../journal/journal-store.ts';
 import { journalSeal } from '../journal/restore-journal.ts';
 import { savedDocuments } from '../journal/saved-documents.ts';
 import { restoreStore } from '../restore-store.ts';
-import { RestoreMeter, type RestoreWork } from './restore-meter.ts';
+import { RestoreTracker, type RestoreWork } from './restore-tracker.ts';
 
 let bench: BackupBench;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** The database as the meter of a restore sees it: `lose` says what becomes of a transaction and of the answer to it. */
+/** The database as the tracker of a restore sees it: `lose` says what becomes of a transaction and of the answer to it. */
 function databaseThat(lose: () => 'nothing' | 'work' | 'answer') {
   const { database } = bench.app.platform;
   const tenant: typeof database.tenant = async (organizationId, work) => {
@@ -42,8 +42,8 @@ function databaseThat(lose: () => 'nothing' | 'work' | 'answer') {
   });
 }
 
-/** A restore that has ended, running again under a meter of the test; not admitted, so that nobody takes it for one whose worker died. */
-async function meterOf(id: string, lose: Parameters<typeof databaseThat>[0], stage: string): Promise<RestoreMeter> {
+/** A restore that has ended, running again under a tracker of the test; not admitted, so that nobody takes it for one whose worker died. */
+async function trackerOf(id: string, lose: Parameters<typeof databaseThat>[0], stage: string): Promise<RestoreTracker> {
   const checkpoint = JSON.stringify({ stage });
   const running = `status = 'running', admitted_at = null, completed_at = null`;
   await sql(`update restores set ${running}, checkpoint = $2 where id = $1`, [id, checkpoint]);
@@ -55,9 +55,9 @@ async function meterOf(id: string, lose: Parameters<typeof databaseThat>[0], sta
   const keys = createBackupKeys(new OrganizationKeys(platform), async () => true);
   const context = { keys, platform: { ...platform, database: databaseThat(lose), clock: platform.clock } };
   const organization = { id: organizationId, name: '' };
-  const meter = new RestoreMeter(context as RestoresContext, { row, organization } as RestoreWork);
-  await meter.useJournal(await journalSeal(context, row));
-  return meter;
+  const tracker = new RestoreTracker(context as RestoresContext, { row, organization } as RestoreWork);
+  await tracker.useJournal(await journalSeal(context, row));
+  return tracker;
 }
 
 async function restored(): Promise<string> {
@@ -74,13 +74,13 @@ const sql = (text: string, values: unknown[] = []) =>
 test('the progress of account imports survives a short outage of the database', async () => {
   const id = await restored();
   let isAway = false;
-  const meter = await meterOf(id, () => (isAway ? 'work' : 'nothing'), 'users');
+  const tracker = await trackerOf(id, () => (isAway ? 'work' : 'nothing'), 'users');
   const users = { settled: 2500, imported: 2497, refused: ['a', 'b', 'c'] };
-  await meter.reach({ ...meter.row.checkpoint, users });
+  await tracker.reach({ ...tracker.row.checkpoint, users });
   isAway = true;
-  await expect(meter.check(undefined)).rejects.toThrow('away');
+  await expect(tracker.check(undefined)).rejects.toThrow('away');
   isAway = false;
-  expect(await meter.check(undefined)).toBeUndefined();
+  expect(await tracker.check(undefined)).toBeUndefined();
   const { rows } = await sql('select checkpoint from restores where id = $1', [id]);
   expect(rows).toEqual([{ checkpoint: { stage: 'users', users } }]);
   await sql(`update restores set status = 'completed', completed_at = now() where id = $1`, [id]);
@@ -89,9 +89,9 @@ test('the progress of account imports survives a short outage of the database', 
 test('journal pages whose answer was lost are stored only once, so an undo handles each document once', async () => {
   const id = await restored();
   let isCut = false;
-  const meter = await meterOf(id, () => (isCut ? 'answer' : 'nothing'), 'puts');
-  const { guard, onProgress } = meter.stage({
-    checkpoint: () => meter.row.checkpoint,
+  const tracker = await trackerOf(id, () => (isCut ? 'answer' : 'nothing'), 'puts');
+  const { guard, onProgress } = tracker.stage({
+    checkpoint: () => tracker.row.checkpoint,
     onMismatch: async () => 'replace',
   });
   const write = async (path: string) => {
@@ -102,13 +102,13 @@ test('journal pages whose answer was lost are stored only once, so an undo handl
   };
   await write('users/b');
   isCut = true;
-  await expect(meter.check(undefined)).rejects.toThrow('cut');
+  await expect(tracker.check(undefined)).rejects.toThrow('cut');
   await write('users/c');
-  await expect(meter.check(undefined)).rejects.toThrow('cut');
+  await expect(tracker.check(undefined)).rejects.toThrow('cut');
   isCut = false;
-  expect(await meter.check(undefined)).toBeUndefined();
+  expect(await tracker.check(undefined)).toBeUndefined();
   await write('users/d');
-  expect(await meter.check(undefined)).toBeUndefined();
+  expect(await tracker.check(undefined)).toBeUndefined();
   await sql(`update restores set status = 'completed', completed_at = now() where id = $1`, [id]);
   const body = { dryRun: true };
   const undo = await bench.app.request('POST', `/api/v1/backups/restore/${id}/undo`, { ...bench.as, body });

@@ -4,13 +4,13 @@ import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore, type NewPages, noPages } from '../journal/journal-store.ts';
 import { readJournal } from '../journal/restore-journal.ts';
-import type { RangeMeter } from '../ranges/range-meter.ts';
 import { type RangeRow, rangeStore } from '../ranges/range-store.ts';
+import type { RangeTracker } from '../ranges/range-tracker.ts';
 import { nothingAhead, nothingWritten, sumWritten } from '../ranges/written.ts';
 import { progressEvents } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase, Written } from '../tables.ts';
-import { type Progress, superseded, WriteMeter } from './write-meter.ts';
+import { type Progress, superseded, WriteTracker } from './write-tracker.ts';
 
 export interface RestoreWork {
   row: RestoreRow;
@@ -23,13 +23,13 @@ export interface RestoreWork {
  * Saves the progress of a running restore: phase, counts and checkpoint. A checkpoint is always saved together with the
  * journal pages that belong to it. For a restore with ranges, the counts include all ranges.
  */
-export class RestoreMeter extends WriteMeter<Checkpoint> {
+export class RestoreTracker extends WriteTracker<Checkpoint> {
   #work: RestoreWork;
   readonly #context: RestoresContext;
   #expected: number | undefined;
   #collectionsExpected = Number.POSITIVE_INFINITY;
   #percentTold: number;
-  #range: RangeMeter | undefined;
+  #range: RangeTracker | undefined;
   #rangesWaitFor: string | null = null;
   userFailures: { failed: number; errors: DocumentFailure[] } = { failed: 0, errors: [] };
 
@@ -71,7 +71,7 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
   }
 
   /** The range that the holder itself writes; its progress is saved together with the restore's. */
-  attend(range: RangeMeter | undefined): void {
+  attachRange(range: RangeTracker | undefined): void {
     this.#range = range;
   }
 
@@ -122,14 +122,14 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
       const hasMoved =
         row.documentsRestored + row.documentsSkipped + row.documentsDeleted >
         documentsRestored + documentsSkipped + documentsDeleted;
-      const heard = waitingFor ?? this.#rangesWaitFor ?? waitingFor;
-      const told = heard === undefined && hasMoved ? null : heard;
-      if (told !== undefined && told !== row.waitingFor) await this.save({ waitingFor: told });
+      const reported = waitingFor ?? this.#rangesWaitFor ?? waitingFor;
+      const next = reported === undefined && hasMoved ? null : reported;
+      if (next !== undefined && next !== row.waitingFor) await this.save({ waitingFor: next });
     } catch (error) {
       if (error instanceof Superseded) return error;
       throw error;
     }
-    await this.#tellTenths();
+    await this.#emitTenths();
     return undefined;
   }
 
@@ -177,10 +177,10 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
   }
 
   /** Emits each tenth once. If the work is quick, its end emits those that are left. */
-  async #tellTenths(): Promise<void> {
+  async #emitTenths(): Promise<void> {
     const reached = Math.floor(this.row.percent / 10) * 10;
     if (reached <= this.#percentTold) return;
-    await tellTenths(this.#context, this.work, reached);
+    await emitTenths(this.#context, this.work, reached);
     this.#percentTold = reached;
   }
 }
@@ -206,13 +206,13 @@ function ownWritten(row: RestoreRow): Written {
   };
 }
 
-async function tellTenths(context: RestoresContext, work: RestoreWork, reached: number): Promise<void> {
+async function emitTenths(context: RestoresContext, work: RestoreWork, reached: number): Promise<void> {
   const { database, outbox } = context.platform;
   const { organizationId, id, epoch } = work.row;
   await database.tenant(organizationId, async (transaction) => {
     const row = await restoreStore.lock(transaction, organizationId, id);
     if (row.percentTold >= reached || row.epoch !== epoch || row.dryRun) return;
-    const told = await restoreStore.update(transaction, organizationId, id, { percentTold: reached });
-    await outbox.emitAll(transaction, progressEvents({ ...work, row: told }, row.percentTold, reached));
+    const updated = await restoreStore.update(transaction, organizationId, id, { percentTold: reached });
+    await outbox.emitAll(transaction, progressEvents({ ...work, row: updated }, row.percentTold, reached));
   });
 }

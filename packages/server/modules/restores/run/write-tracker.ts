@@ -74,7 +74,7 @@ interface Start<Place> extends Progress<Place> {
 }
 
 /** Follows the writing of documents: counts them, and saves the progress together with the journal. */
-export abstract class WriteMeter<Place> {
+export abstract class WriteTracker<Place> {
   readonly #context: RestoresContext;
   readonly #isContinued: boolean;
   readonly #before: ApplyCounts;
@@ -82,7 +82,8 @@ export abstract class WriteMeter<Place> {
   #earlier: ApplyCounts = nothingWritten;
   #current: ApplyCounts = nothingWritten;
   #ahead: WrittenAhead | undefined;
-  #heard: WriteOutcome[] = [];
+  /** Not yet handed to the journal. */
+  #outcomes: WriteOutcome[] = [];
   /** A request was sent since all outcomes were last known. */
   #isSending = false;
   #place: Place;
@@ -125,7 +126,7 @@ export abstract class WriteMeter<Place> {
 
   /** Whether the journal holds everything that was written, by this run and by earlier ones. */
   get isHeard(): boolean {
-    const isWrittenDown = this.#heard.length === 0 && (this.#journal?.pending ?? 0) === 0;
+    const isWrittenDown = this.#outcomes.length === 0 && (this.#journal?.pending ?? 0) === 0;
     return !this.#isContinued && !this.#isSending && isWrittenDown;
   }
 
@@ -170,7 +171,7 @@ export abstract class WriteMeter<Place> {
       },
       onSettled: (outcomes) => {
         for (const outcome of outcomes) {
-          this.#heard.push(outcome);
+          this.#outcomes.push(outcome);
           this.collections.add(outcome);
         }
       },
@@ -179,8 +180,8 @@ export abstract class WriteMeter<Place> {
       },
     };
     const onProgress = async (progress: ApplyProgress) => {
-      this.#journal?.add(isRetry ? this.#heard : this.#heard.filter(isJournaled));
-      this.#heard = [];
+      this.#journal?.add(isRetry ? this.#outcomes : this.#outcomes.filter(isJournaled));
+      this.#outcomes = [];
       this.#place = checkpoint(progress);
       this.#current = progress;
       this.#dirty = true;
@@ -229,8 +230,8 @@ export abstract class WriteMeter<Place> {
 
   /** Ends a stage. Without a next place, the reached one stays. */
   async settle(next: Place | undefined, result: ApplyResult): Promise<void> {
-    this.#journal?.add(this.#heard);
-    this.#heard = [];
+    this.#journal?.add(this.#outcomes);
+    this.#outcomes = [];
     this.#isSending = false;
     this.#earlier = sumCounts(this.#earlier, result);
     this.#current = nothingWritten;

@@ -7,7 +7,7 @@ import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { type NewPages, noPages } from '../journal/journal-store.ts';
 import type { RestoreRow } from '../restore-store.ts';
-import { type Progress, superseded, WriteMeter } from '../run/write-meter.ts';
+import { type Progress, superseded, WriteTracker } from '../run/write-tracker.ts';
 import { type RangeRow, rangeStore, type SharedPace } from './range-store.ts';
 
 export interface ClaimedRange {
@@ -20,12 +20,12 @@ export interface ClaimedRange {
 }
 
 /** Writers learn every second how many of them share the rate. A new writer waits until the others know of it. */
-const heardAfterMs = 1.5 * secondMs;
+const knownAfterMs = 1.5 * secondMs;
 
 type Change = Parameters<typeof rangeStore.save>[2];
 
 /** Saves the progress of one claim of a range. Every save fails once another worker has the range or the restore. */
-export class RangeMeter extends WriteMeter<string | null> {
+export class RangeTracker extends WriteTracker<string | null> {
   readonly #context: RestoresContext;
   readonly #claimed: ClaimedRange;
   readonly #lost = new AbortController();
@@ -70,8 +70,8 @@ export class RangeMeter extends WriteMeter<string | null> {
     share: 1 / Math.max(1, this.#pace.held),
   });
 
-  async untilOthersHaveHeard(signal: AbortSignal): Promise<void> {
-    if (this.#pace.held > 1) await sleep(heardAfterMs, undefined, { signal });
+  async waitUntilOthersKnow(signal: AbortSignal): Promise<void> {
+    if (this.#pace.held > 1) await sleep(knownAfterMs, undefined, { signal });
   }
 
   /** Called every second: saves a sign of life and the progress. Returns the reason when the work has to stop. */
@@ -79,8 +79,8 @@ export class RangeMeter extends WriteMeter<string | null> {
     const { reached } = this.#range;
     try {
       await this.flush();
-      const told = waitingFor === undefined && this.#range.reached !== reached ? null : waitingFor;
-      if (told !== undefined && told !== this.#range.waitingFor) await this.#save({ waitingFor: told });
+      const next = waitingFor === undefined && this.#range.reached !== reached ? null : waitingFor;
+      if (next !== undefined && next !== this.#range.waitingFor) await this.#save({ waitingFor: next });
       return undefined;
     } catch (error) {
       if (error instanceof Superseded) return error;
