@@ -65,8 +65,8 @@ function showDrill(drill: Drill, options: DrillOptions): void {
     `${passed ? 'Passed' : 'Not passed'}: ${formatCount(documentsMatched)} of ${formatCount(documentsExpected)} documents equal, restored in ${(restoreDurationMs / 1000).toFixed(1)} s.`,
   );
   for (const { path, kind } of differences.sample) printLine(`  ${path}: ${kind}`);
-  const untold = differences.count - differences.sample.length;
-  if (untold > 0) printLine(`  and ${formatCount(untold)} more`);
+  const notShown = differences.count - differences.sample.length;
+  if (notShown > 0) printLine(`  and ${formatCount(notShown)} more`);
   if (target.contents === 'left') printLine(`What was restored stays in ${target.database}.`);
 }
 

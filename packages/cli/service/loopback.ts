@@ -62,7 +62,7 @@ export class Loopback {
   }
 
   /** Anybody on this machine can send a request; only one with the right state counts, and only once. */
-  #respond(request: IncomingMessage, response: ServerResponse, heard: (answer: SignInAnswer) => void): void {
+  #respond(request: IncomingMessage, response: ServerResponse, onAnswer: (answer: SignInAnswer) => void): void {
     const answer = request.method === 'GET' ? this.read(request.url ?? '') : undefined;
     response.setHeader('content-type', 'text/html; charset=utf-8');
     response.setHeader('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
@@ -74,7 +74,7 @@ export class Loopback {
       return;
     }
     const text = 'You can close this window: the terminal says the rest.';
-    response.once('close', () => heard(answer));
+    response.once('close', () => onAnswer(answer));
     response.end(page(answer.error === undefined ? 'Thank you' : 'Not signed in', text));
   }
 }

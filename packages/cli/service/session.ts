@@ -28,8 +28,8 @@ export async function withInterrupt(work: (signal: AbortSignal) => Promise<void>
   try {
     await work(stop.signal);
   } catch (cause) {
-    const isTold = cause instanceof CommandFailure && cause.exit === exitCode.cancelled;
-    if (!stop.signal.aborted || isTold) throw cause;
+    const isReported = cause instanceof CommandFailure && cause.exit === exitCode.cancelled;
+    if (!stop.signal.aborted || isReported) throw cause;
     throw new CommandFailure('CANCELLED', 'Stopped; what the service has begun goes on there.', {
       exit: exitCode.cancelled,
       remedy: 'See `holdfast status`; `cancel` stops a backup or a restore.',

@@ -35,12 +35,12 @@ async function showOne(service: Service, id: string, options: StatusOptions): Pr
   kindOf(id);
   if (options.watch) await watch(options, (show) => each(followJob(service, id), (job) => show([job])));
   const record = await retryWhileUnavailable(service, () => recordOf(service, id));
-  const isTold = options.watch === true && options.json === true;
+  const isShown = options.watch === true && options.json === true;
   if ('restoreJobId' in record) {
-    if (!isTold) showRestore(record, options);
+    if (!isShown) showRestore(record, options);
     if (options.watch) reportRestoreEnd(record);
   } else {
-    if (!isTold) showBackup(record, options);
+    if (!isShown) showBackup(record, options);
     if (options.watch) reportEnd(record);
   }
 }

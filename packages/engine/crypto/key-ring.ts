@@ -81,8 +81,8 @@ export class KeyRing {
       isNamedAtHand ||= keyIdOf(master) === envelope.keyId;
     }
     if (isNamedAtHand) {
-      const told = `The wrapped key of ${ownerId} is damaged: ${describe(envelope)} is at hand and does not open it.`;
-      throw new EngineError('INTEGRITY_ERROR', told, { details: { ownerId, keyId: envelope.keyId } });
+      const message = `The wrapped key of ${ownerId} is damaged: ${describe(envelope)} is at hand and does not open it.`;
+      throw new EngineError('INTEGRITY_ERROR', message, { details: { ownerId, keyId: envelope.keyId } });
     }
     throw new EngineError(
       'DECRYPTION_ERROR',

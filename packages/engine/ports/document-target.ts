@@ -126,7 +126,7 @@ export interface WriteGuard {
    * The work has ended with an error, and no request is in progress. True when onSettled was told everything that was
    * written; false when something may have been written that it was not told.
    */
-  onBrokenOff?(isTold: boolean): void;
+  onBrokenOff?(isReported: boolean): void;
 }
 
 export interface Mismatch {

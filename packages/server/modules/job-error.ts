@@ -89,11 +89,11 @@ export function toJobError(thrown: unknown, details: Record<string, unknown> = {
     thrown instanceof MissingMasterKey ? new Problem('DECRYPTION_ERROR', thrown.message, { cause: thrown }) : thrown;
   const code = jobErrorCode(error);
   const { job } = errorDefinition(code);
-  const told = error instanceof EngineError || error instanceof Problem;
+  const isKnown = error instanceof EngineError || error instanceof Problem;
   return {
     code,
-    message: oneLine(told ? error.message : 'Something failed that should not.', 2000),
-    details: namedDetails({ ...(told ? error.details : {}), ...details }),
+    message: oneLine(isKnown ? error.message : 'Something failed that should not.', 2000),
+    details: namedDetails({ ...(isKnown ? error.details : {}), ...details }),
     retryable: error instanceof EngineError && code !== 'INTERNAL_ERROR' ? error.retryable : (job?.retryable ?? false),
     advice: (adviceOf(error) ?? job?.advice ?? 'Try again.').slice(0, 1000),
   };

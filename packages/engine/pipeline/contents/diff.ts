@@ -120,13 +120,13 @@ function compareFields(prefix: string, before: JsonFields, after: JsonFields, co
     const path = prefix === '' ? fieldName(key) : `${prefix}.${fieldName(key)}`;
     const [old, young] = [before[key], after[key]];
     const areMaps = old !== undefined && young !== undefined && 'mapValue' in old && 'mapValue' in young;
-    const told =
+    const found =
       areMaps && comparing.isDeep
         ? compareFields(path, old.mapValue.fields ?? empty, young.mapValue.fields ?? empty, comparing)
         : isSame(old, young, comparing.relative)
           ? []
           : [{ path, before: old ?? null, after: young ?? null }];
-    for (const change of told) changes.push(change);
+    for (const change of found) changes.push(change);
   }
   return changes;
 }

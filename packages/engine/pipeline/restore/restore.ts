@@ -61,8 +61,8 @@ export interface ExtraDeletesOptions extends RestoreOptions {
  */
 export async function restoreDeletes(options: ExtraDeletesOptions): Promise<ApplyResult> {
   const { onProgress } = options;
-  const told = onProgress ? { onProgress: (progress: ApplyProgress) => onProgress(withoutGone(progress)) } : {};
-  return withoutGone(await applyTo({ ...options, ...told }, extraDeletes(options)));
+  const reporting = onProgress ? { onProgress: (progress: ApplyProgress) => onProgress(withoutGone(progress)) } : {};
+  return withoutGone(await applyTo({ ...options, ...reporting }, extraDeletes(options)));
 }
 
 function withoutGone<Counts extends ApplyCounts>(counts: Counts): Counts {

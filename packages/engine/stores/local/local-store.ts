@@ -102,8 +102,8 @@ function rootError(location: string, error: unknown): unknown {
   const isRefused = ['EACCES', 'EPERM', 'EROFS', 'ELOOP'].includes(code);
   const message = `The folder ${location} cannot be used: ${rootReasons[code] ?? code}.`;
   const isInTheWay = ['EEXIST', 'ENOTDIR', 'ENAMETOOLONG'].includes(code);
-  const told = isRefused ? 'STORAGE_PERMISSION_DENIED' : isInTheWay ? 'VALIDATION_ERROR' : 'STORAGE_UNAVAILABLE';
-  return new EngineError(told, message, {
+  const ownCode = isRefused ? 'STORAGE_PERMISSION_DENIED' : isInTheWay ? 'VALIDATION_ERROR' : 'STORAGE_UNAVAILABLE';
+  return new EngineError(ownCode, message, {
     cause: error,
     details: { code },
   });

@@ -58,9 +58,9 @@ export class WaitTracker implements WaitListener {
 
   /** The sentence to show; null when the wait is over, undefined when nothing changed. */
   take(): string | null | undefined {
-    const told = this.#sentence;
-    if (told === null) this.#sentence = undefined;
-    return told;
+    const sentence = this.#sentence;
+    if (sentence === null) this.#sentence = undefined;
+    return sentence;
   }
 }
 

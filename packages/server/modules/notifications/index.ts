@@ -28,13 +28,13 @@ export function createNotificationsModule(platform: Platform): Module & { troubl
     troubles,
     handlers: {},
     tasks: [
-      { name: 'notifications', everyMs: 5 * secondMs, run: (signal) => tellTroubles(platform, signal) },
+      { name: 'notifications', everyMs: 5 * secondMs, run: (signal) => mailTroubles(platform, signal) },
       { name: 'old troubles', everyMs: hourMs, removesByAge: true, run: () => forgetOld(platform) },
     ],
   };
 }
 
-async function tellTroubles(platform: Platform, signal: AbortSignal): Promise<void> {
+async function mailTroubles(platform: Platform, signal: AbortSignal): Promise<void> {
   const { database, clock, log } = platform;
   const now = clock.now();
   const due = { before: later(now, -gatherMs), pausedSince: later(now, -pauseMs), limit: organizationsPerRun };
@@ -57,17 +57,17 @@ async function mailOrganization(platform: Platform, organizationId: string): Pro
   const mails = new MailOutbox(platform);
   await database.tenant(organizationId, async (transaction) => {
     const now = clock.now();
-    const lastToldAt = await troubleStore.lastToldAt(transaction, organizationId);
-    const isPause = lastToldAt !== null && later(lastToldAt, pauseMs) > now;
+    const lastMailedAt = await troubleStore.lastMailedAt(transaction, organizationId);
+    const isPause = lastMailedAt !== null && later(lastMailedAt, pauseMs) > now;
     if (isPause && !(await troubleStore.hasUrgent(transaction, organizationId))) return;
-    const found = await troubleStore.lockUntold(transaction, organizationId, troublesPerMail);
-    const told = await troubleStore.wasBeginMailed(
+    const found = await troubleStore.lockUnmailed(transaction, organizationId, troublesPerMail);
+    const begun = await troubleStore.wasBeginMailed(
       transaction,
       found.map(({ id }) => id),
     );
     const news = {
       begun: found.filter(({ endedAt }) => endedAt === null),
-      ended: found.filter(({ id, endedAt }) => endedAt !== null && told.has(id)),
+      ended: found.filter(({ id, endedAt }) => endedAt !== null && begun.has(id)),
     };
     const recipients = await recipientsOf(transaction, organizationId);
     const wanted = (list: readonly Trouble[]) => list.filter(({ kind }) => recipients?.events.includes(kind));
@@ -82,7 +82,7 @@ async function mailOrganization(platform: Platform, organizationId: string): Pro
       }
     }
     const marked = found.map(({ id }) => id);
-    if (news.begun.length + news.ended.length > 0) await troubleStore.markTold(transaction, marked, now);
+    if (news.begun.length + news.ended.length > 0) await troubleStore.markMailed(transaction, marked, now);
     else await troubleStore.forget(transaction, marked);
   });
 }

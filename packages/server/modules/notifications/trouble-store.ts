@@ -75,7 +75,7 @@ export const troubleStore = {
   },
 
   /** When the last mail of this kind went out. */
-  async lastToldAt({ client }: Transaction, organizationId: string): Promise<Date | null> {
+  async lastMailedAt({ client }: Transaction, organizationId: string): Promise<Date | null> {
     const { rows } = await client.query<{ told: Date | null }>(
       `select greatest(max(begin_told_at), max(end_told_at)) as told from troubles where organization_id = $1`,
       [organizationId],
@@ -93,7 +93,7 @@ export const troubleStore = {
     return rowCount !== 0;
   },
 
-  async lockUntold({ client }: Transaction, organizationId: string, limit: number): Promise<Trouble[]> {
+  async lockUnmailed({ client }: Transaction, organizationId: string, limit: number): Promise<Trouble[]> {
     const { rows } = await client.query<Row>(
       `select id, kind, words, began_at, ended_at from troubles
         where organization_id = $1 and (begin_told_at is null or (ended_at is not null and end_told_at is null))
@@ -118,7 +118,7 @@ export const troubleStore = {
     return new Set(rows.map(({ id }) => id));
   },
 
-  async markTold({ client }: Transaction, ids: readonly string[], now: Date): Promise<void> {
+  async markMailed({ client }: Transaction, ids: readonly string[], now: Date): Promise<void> {
     await client.query(
       `update troubles set begin_told_at = coalesce(begin_told_at, $2),
               end_told_at = case when ended_at is null then null else $2 end

@@ -62,9 +62,9 @@ export async function followChanges(
   };
   const send = () => {
     timer = undefined;
-    const told = [...waiting.values()];
+    const changes = [...waiting.values()];
     waiting = new Map();
-    for (const change of told) stream.write(asEvent(change, clock.now()));
+    for (const change of changes) stream.write(asEvent(change, clock.now()));
     if (stream.writableLength > unreadBytesMax) end();
   };
   const beat = async () => {

@@ -53,11 +53,16 @@ export async function coverageOfLog(transaction: Transaction, row: LogRow): Prom
   const all = await pitrStore.gaps(transaction, row.logId);
   const gaps = all.filter(({ isBrief }) => !isBrief);
   const stretch = { coveredFrom: row.startedFrom, coveredThrough: row.coveredThrough, marks: [], gap: null };
-  const told = all.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
+  const gapStretches = all.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
   const { organizationId, projectId, startedFrom, coveredThrough } = row;
   const whole = await baseStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
   const { bases = [], others = [] } = Object.groupBy(whole, (one) => (isBaseOf(row, one) ? 'bases' : 'others'));
-  const known = { bases: bases.map(asBase), others: others.map(asBase), gaps, log: coverageOf([stretch, ...told]) };
+  const known = {
+    bases: bases.map(asBase),
+    others: others.map(asBase),
+    gaps,
+    log: coverageOf([stretch, ...gapStretches]),
+  };
   const isReached = !row.enabled || isReachable(coveredThrough, known);
   const baseError = isReached ? null : await errorOfBase(transaction, row);
   return { ...known, endedBecause: endOf(row, baseError), baseError };

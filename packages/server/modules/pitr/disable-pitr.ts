@@ -29,8 +29,8 @@ export async function disablePitr(
       throw new Problem('INVALID_STATE', 'Point-in-time recovery is not switched on.', { details: {} });
     if (deleteLog) await requireUnread(context, transaction, row);
     const off = { ...row, enabled: false };
-    const told = deleteLog ? noPitr : presentSummary(off, await coverageOfLog(transaction, off), platform.clock.now());
-    if (row.enabled) await stopCapture(context, transaction, project, row, told);
+    const shown = deleteLog ? noPitr : presentSummary(off, await coverageOfLog(transaction, off), platform.clock.now());
+    if (row.enabled) await stopCapture(context, transaction, project, row, shown);
     if (deleteLog) await deleteLogOf(context, transaction, row);
     await audit.noteCaller(transaction, caller, {
       action: 'pitr.disabled',
@@ -56,7 +56,7 @@ async function stopCapture(
   transaction: Transaction,
   project: ProjectRow,
   row: LogRow,
-  told: PitrInEvent,
+  shown: PitrInEvent,
 ): Promise<void> {
   const { clock, outbox } = context.backups.platform;
   await pitrStore.update(transaction, row.organizationId, row.projectId, {
@@ -64,7 +64,7 @@ async function stopCapture(
     error: null,
     updatedAt: clock.now(),
   });
-  await outbox.emit(transaction, pitrSwitched('pitr.disabled', project, told));
+  await outbox.emit(transaction, pitrSwitched('pitr.disabled', project, shown));
 }
 
 /** Removes the rows at once and the objects as a job; the bases expire when their days are over. */

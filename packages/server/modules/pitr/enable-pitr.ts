@@ -47,8 +47,8 @@ export async function enablePitr(
     if (known) requireMayShorten(caller, known, { ...start, retentionDays });
     const begun = await beginLog(context, transaction, row, known, { ...start, storageDestinationId, retentionDays });
     await requestBase(context, transaction, row, begun);
-    const told = presentSummary(begun, await coverageOfLog(transaction, begun), platform.clock.now());
-    await platform.outbox.emit(transaction, pitrSwitched('pitr.enabled', row, told));
+    const shown = presentSummary(begun, await coverageOfLog(transaction, begun), platform.clock.now());
+    await platform.outbox.emit(transaction, pitrSwitched('pitr.enabled', row, shown));
     await context.backups.audit.noteCaller(transaction, caller, {
       action: 'pitr.enabled',
       resource: { type: 'project', id: projectId },

@@ -16,11 +16,11 @@ export function pitrSwitched(
   pitr: PitrInEvent,
 ): OutboxEvent {
   const { enabled, status, coveredFrom, coveredTo } = pitr;
-  const told = { enabled, status, coveredFrom, coveredTo };
+  const summary = { enabled, status, coveredFrom, coveredTo };
   return {
     organizationId: project.organizationId,
     type,
-    payload: { data: { project: presentProjectSummary(project), pitr: told }, filter: { projectId: project.id } },
+    payload: { data: { project: presentProjectSummary(project), pitr: summary }, filter: { projectId: project.id } },
   };
 }
 

@@ -186,8 +186,8 @@ export const pitrStore = {
       .orderBy(asc(pitrSegments.coveredFrom));
     return rows.flatMap(({ gap }) => {
       if (gap === null) return [];
-      const { lost: _lost, filledBy: _filledBy, ...told } = gap;
-      return [told];
+      const { lost: _lost, filledBy: _filledBy, ...shown } = gap;
+      return [shown];
     });
   },
 

@@ -45,7 +45,7 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
             completedAt: now,
           }),
     });
-    if (!isHeld && row.status === 'running') await tellCancelled(context, transaction, changed);
+    if (!isHeld && row.status === 'running') await emitCancelled(context, transaction, changed);
     if (!isHeld) await context.backups.stopSafetyBackup(transaction, changed);
     const resource = { type: 'restore', id: restoreId };
     await context.audit.noteCaller(transaction, caller, {
@@ -66,7 +66,7 @@ const cancelledNow = {
 };
 
 /** A restore that reported its start also reports its end, when no worker is left to do so. */
-async function tellCancelled(context: RestoresContext, transaction: Transaction, row: RestoreRow): Promise<void> {
+async function emitCancelled(context: RestoresContext, transaction: Transaction, row: RestoreRow): Promise<void> {
   const { organizationId, projectId, targetProjectId } = row;
   const organization = await context.organizations.active(transaction, organizationId);
   const project = await projectStore.findKept(transaction, organizationId, projectId);

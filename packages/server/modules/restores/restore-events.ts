@@ -27,8 +27,8 @@ export function restoreEvent(type: RestoreEventName, facts: RestoreFacts, percen
 }
 
 /** One event per tenth that was reached since the last one. */
-export function progressEvents(facts: RestoreFacts, told: number, reached: number): OutboxEvent[] {
-  return tenthsBetween(told, reached).map((tenth) => restoreEvent('restore.progress', facts, tenth));
+export function progressEvents(facts: RestoreFacts, sent: number, reached: number): OutboxEvent[] {
+  return tenthsBetween(sent, reached).map((tenth) => restoreEvent('restore.progress', facts, tenth));
 }
 
 function standardData({ row, project, target, organization }: RestoreFacts, percent: number): Record<string, unknown> {

@@ -36,7 +36,7 @@ export interface SendContext {
   /** Sends nothing: only finds writes that were not recorded. */
   readonly isInquiry: boolean;
   /** Reports that a part of the batch is done while the rest may take long. */
-  tellAhead(): void;
+  reportAhead(): void;
   onVersion(version: Version): void;
 }
 

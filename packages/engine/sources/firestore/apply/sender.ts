@@ -56,7 +56,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
         if (over !== undefined) await sendBatch(context, over);
       }
       if (again.length === 0) return;
-      context.tellAhead();
+      context.reportAhead();
       governor.pushedBack();
       failures = again.length < open.count ? 1 : failures + 1;
       if (failures >= client.retry.attemptsMax) {

@@ -48,8 +48,8 @@ export class FirestoreTarget implements DocumentTarget {
       }
       return await run.finish();
     } catch (error) {
-      const isTold = await run.breakOff();
-      options.guard?.onBrokenOff?.(isTold);
+      const isReported = await run.breakOff();
+      options.guard?.onBrokenOff?.(isReported);
       if (options.signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.', { cause: error });
       throw targetFailure(error);
     }
@@ -244,7 +244,7 @@ class ApplyRun {
       isInquiry: this.#options.isInquiry === true,
       looks: new Map(),
       over: new Map(),
-      tellAhead: () => this.#tellAhead(),
+      reportAhead: () => this.#reportAhead(),
       onVersion: (version) => this.#noteVersion(version),
     };
     stretch.context = context;
@@ -296,7 +296,7 @@ class ApplyRun {
     }
     const { onProgress, onAhead, guard } = this.#options;
     if (settledThrough === undefined) {
-      this.#tellAhead();
+      this.#reportAhead();
       return;
     }
     if (onProgress === undefined && guard === undefined) return;
@@ -315,7 +315,7 @@ class ApplyRun {
   }
 
   /** Reports after the last progress, so that nothing is counted twice or left out. */
-  #tellAhead(): void {
+  #reportAhead(): void {
     const { onAhead } = this.#options;
     if (onAhead === undefined) return;
     const ahead = this.#ahead();

@@ -37,7 +37,7 @@ export async function historyOfNewGroups(
 ): Promise<NewGroupHistory> {
   const { groups, heard, reads } = request;
   const own = heard.filter(({ path }) => groups.has(groupOf(path)));
-  const told = new Set(own.map(versionKey));
+  const known = new Set(own.map(versionKey));
   const changes: Change[] = [];
   const marks: Instant[] = [];
   let before: ReadonlySet<string> = new Set();
@@ -50,9 +50,9 @@ export async function historyOfNewGroups(
     const there = await namesAt(client, groups, { ...reads, readTime: mark }, left);
     if (there === undefined) continue;
     left -= there.length;
-    const untold = there.filter((name) => !told.has(versionKey(name)));
-    for (const name of untold) told.add(versionKey(name));
-    const paths = untold.map(({ path }) => path);
+    const unknown = there.filter((name) => !known.has(versionKey(name)));
+    for (const name of unknown) known.add(versionKey(name));
+    const paths = unknown.map(({ path }) => path);
     if (paths.length > 0) changes.push(...(await changesOf(client, paths, { ...reads, readTime: mark })));
     deleteMissing(new Set(there.map(({ path }) => path)), mark);
     marks.push(mark);

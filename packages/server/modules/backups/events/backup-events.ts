@@ -35,11 +35,11 @@ export function backupEvent(type: BackupEventName, facts: BackupInEvent, progres
 /** One event per tenth that was reached since the last one. */
 export function progressEvents(
   facts: BackupInEvent,
-  { told, reached }: { readonly told: number; readonly reached: number },
+  { sent, reached }: { readonly sent: number; readonly reached: number },
   done: { readonly documents: number; readonly bytes: number },
 ): OutboxEvent[] {
   const { documents, bytes } = done;
-  return tenthsBetween(told, reached).map((percent) =>
+  return tenthsBetween(sent, reached).map((percent) =>
     backupEvent('backup.progress', facts, { percent, documents, bytes }),
   );
 }

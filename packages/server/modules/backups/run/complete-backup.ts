@@ -52,7 +52,7 @@ export async function completeBackup(
     const ended = { ...loaded, row: completed, destination };
     // All ten progress events are emitted, however quick the backup was.
     const done = { documents: completed.documentsDone, bytes: completed.bytesDone };
-    const progress = progressEvents(ended, { told: row.percentTold, reached: 100 }, done);
+    const progress = progressEvents(ended, { sent: row.percentTold, reached: 100 }, done);
     await outbox.emitAll(transaction, [...progress, backupEvent('backup.completed', ended)]);
     await context.onEnded(transaction, ended);
     const { documents, plainBytes: bytes } = written.body.counts;

@@ -47,7 +47,7 @@ export async function reportProgress(
       waitingFor: waitingFor === undefined ? stillWaiting(row, totals) : waitingFor,
       updatedAt: clock.now(),
     });
-    const steps = { told: row.percentTold, reached: percentTold };
+    const steps = { sent: row.percentTold, reached: percentTold };
     await outbox.emitAll(transaction, progressEvents({ ...loaded, row: updated }, steps, totals));
     if (row.deadlineAt && row.deadlineAt <= clock.now()) return timeoutProblem(row);
     const isReading = (totals.open ?? 0) > 0;

@@ -100,7 +100,7 @@ class Purge {
   readonly result: PurgeResult;
   readonly #store: VersionedBlobStore;
   readonly #signal: AbortSignal;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #pending: HiddenObject[] = [];
 
   constructor(store: VersionedBlobStore, signal: AbortSignal, dryRun: boolean, former: TaskResult | null) {
@@ -117,8 +117,8 @@ class Purge {
   }
 
   keep(folder: string, reason: string): void {
-    if (this.#told.has(folder)) return;
-    this.#told.add(folder);
+    if (this.#reported.has(folder)) return;
+    this.#reported.add(folder);
     if (this.result.failures.length < failuresMax) this.result.failures.push({ key: folder, reason });
   }
 

@@ -14,7 +14,7 @@ import { NothingToCapture } from './nothing-to-capture.ts';
 
 /** At most one event in this time per project. */
 const eventEveryMs = minuteMs;
-const collectionsToldMax = 100;
+const collectionsNamedMax = 100;
 /** After a gap, the log is compared with the database within this time. */
 const reconcileAfterGapMs = 5 * minuteMs;
 
@@ -51,15 +51,15 @@ export async function appendBatch(
     if (segment) await pitrStore.insertSegment(transaction, row, segment, now);
     const untold = withSegment(row.untold, segment);
     const isTime = row.toldAt === null || now.getTime() - row.toldAt.getTime() >= eventEveryMs;
-    const isTold = untold !== null && isTime;
-    if (isTold) await outbox.emit(transaction, changesCaptured(project, untold));
+    const isDue = untold !== null && isTime;
+    if (isDue) await outbox.emit(transaction, changesCaptured(project, untold));
     const change: Partial<NewLog> = {
       coveredThrough: batch.coveredThrough,
       position: batch.position,
       nextSequence: row.nextSequence + (segment ? 1 : 0),
       readsUsed: row.readsUsed + reads,
-      untold: isTold ? null : untold,
-      ...(isTold ? { toldAt: now } : {}),
+      untold: isDue ? null : untold,
+      ...(isDue ? { toldAt: now } : {}),
       ...(batch.gap && !batch.gap.isQuiet && !batch.gap.isBrief
         ? { reconcileDueAt: soonest(row.reconcileDueAt, now.getTime() + reconcileAfterGapMs) }
         : {}),
@@ -96,6 +96,6 @@ function withSegment(untold: UntoldChanges | null, segment: LogSegment | null): 
     count: (untold?.count ?? 0) + segment.changes,
     from: untold?.from ?? segment.coveredFrom,
     to: segment.coveredThrough,
-    collections: [...collections].slice(0, collectionsToldMax),
+    collections: [...collections].slice(0, collectionsNamedMax),
   };
 }

@@ -19,7 +19,7 @@ const handedOverAtOnce = 10;
 const retrySecondsMax = 300;
 const recheckSeconds = 60;
 /** Failures in a row after which people are told. */
-const failuresTold = 3;
+const failuresBeforeMail = 3;
 
 /** How long a capture may take to write what it heard before it ends. */
 const endingMs = 5 * secondMs;
@@ -170,7 +170,8 @@ export class CaptureLeases {
         retryAfterSeconds: retryAfter(error, failures),
       });
       if (!isOurs) await this.#markBroken(transaction, organizationId, projectId, toJobError(error));
-      if (!isOurs && failures === failuresTold) await this.#tellStopped(transaction, organizationId, projectId, error);
+      if (!isOurs && failures === failuresBeforeMail)
+        await this.#reportStopped(transaction, organizationId, projectId, error);
     });
   }
 
@@ -186,7 +187,7 @@ export class CaptureLeases {
     if (project) await this.#context.backups.projects.markBroken(transaction, project, error);
   }
 
-  async #tellStopped(
+  async #reportStopped(
     transaction: Transaction,
     organizationId: string,
     projectId: string,

@@ -29,8 +29,8 @@ export async function proveEnd(
   });
   if (isProved) return;
   const gap = { from: position.provedThrough, through: end, reason: unproved, deletionsUnknown: true as const };
-  const told = { records: null, coveredFrom: end, coveredThrough: end, marks: [], position, gap };
-  const segment = await writer.append(told);
+  const proved = { records: null, coveredFrom: end, coveredThrough: end, marks: [], position, gap };
+  const segment = await writer.append(proved);
   await database.tenant(organizationId, async (transaction) => {
     const current = await pitrStore.lockLease(transaction, organizationId, lease);
     if (!segment || current?.coveredThrough !== end) return;

@@ -13,7 +13,7 @@ export type Sighting = Origin & { at: string } & (
 export type TimelineState =
   | { kind: 'unknown' }
   | { kind: 'present'; updateTime: string }
-  | { kind: 'absent'; at: string; origin: Origin; isTold: boolean };
+  | { kind: 'absent'; at: string; origin: Origin; isListed: boolean };
 
 /**
  * Turns sightings, newest first, into versions. A version that several origins saw is returned once, by the first one.
@@ -34,27 +34,27 @@ export class Timeline {
   }
 
   #present({ at, updateTime, isFirst, source, backupId }: Extract<Sighting, { kind: 'present' }>): KnownVersion[] {
-    const told = this.#deletion();
+    const deletion = this.#deletion();
     const isKnown = this.state.kind === 'present' && this.state.updateTime === updateTime;
     this.state = { kind: 'present', updateTime };
     if (isKnown) {
       if (this.#last) this.#last.heldBy ??= backupId;
-      return told;
+      return deletion;
     }
     this.#last = { at, source, backupId, heldBy: backupId, change: isFirst ? 'created' : 'changed', updateTime };
-    return [...told, this.#last];
+    return [...deletion, this.#last];
   }
 
   #absent({ at, isExact, source, backupId }: Extract<Sighting, { kind: 'absent' }>): KnownVersion[] {
-    if (this.state.kind === 'absent' && this.state.isTold) return [];
-    this.state = { kind: 'absent', at, origin: { source, backupId }, isTold: false };
+    if (this.state.kind === 'absent' && this.state.isListed) return [];
+    this.state = { kind: 'absent', at, origin: { source, backupId }, isListed: false };
     return isExact ? this.#deletion() : [];
   }
 
   /** A deletion is returned only once an older sighting shows the document. */
   #deletion(): KnownVersion[] {
-    if (this.state.kind !== 'absent' || this.state.isTold) return [];
-    this.state.isTold = true;
+    if (this.state.kind !== 'absent' || this.state.isListed) return [];
+    this.state.isListed = true;
     return [{ at: this.state.at, ...this.state.origin, heldBy: null, change: 'deleted', updateTime: null }];
   }
 }

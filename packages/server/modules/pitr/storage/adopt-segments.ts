@@ -29,8 +29,10 @@ export async function adoptSegments(
     const current = await pitrStore.lock(transaction, organizationId, projectId);
     if (current?.logId !== logId) return 0;
     // Capture may have recorded some of them meanwhile.
-    const told = await pitrStore.segmentKeys(transaction, logId);
-    const found = unknown.filter(({ key, coveredThrough }) => !told.has(key) && coveredThrough > current.startedFrom);
+    const catalogued = await pitrStore.segmentKeys(transaction, logId);
+    const found = unknown.filter(
+      ({ key, coveredThrough }) => !catalogued.has(key) && coveredThrough > current.startedFrom,
+    );
     const captured = await segmentStore.capturedSegments(transaction, logId);
     const filling = await fillGaps(transaction, current, captured, found);
     const others = found.filter((segment) => !filling.includes(segment));

@@ -143,7 +143,7 @@ function endedBefore(segments: readonly LogSegment[], through: string): LogSegme
   return segments.map((segment, index) => {
     if (index !== last) return segment;
     const { gap, coveredThrough } = segment;
-    const told = gap === null ? { from: coveredThrough, reason } : { ...gap, reason: `${gap.reason} ${reason}` };
-    return { ...segment, gap: { from: told.from, through, reason: told.reason, deletionsUnknown: true } };
+    const merged = gap === null ? { from: coveredThrough, reason } : { ...gap, reason: `${gap.reason} ${reason}` };
+    return { ...segment, gap: { from: merged.from, through, reason: merged.reason, deletionsUnknown: true } };
   });
 }

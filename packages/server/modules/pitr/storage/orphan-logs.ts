@@ -64,12 +64,12 @@ async function ownerOf(
     keys: await pitrStore.segmentKeys(transaction, logId),
     gaps: await pitrStore.gaps(transaction, logId),
   }));
-  let isTold = false;
+  let isReported = false;
   return (key) => {
     if (key === logManifestKey(logId) || keys.has(key)) return true;
     if (isTimeCatalogued(row, gaps, key)) return false;
-    if (!isTold) onKept?.(logId, unknownTime);
-    isTold = true;
+    if (!isReported) onKept?.(logId, unknownTime);
+    isReported = true;
     return true;
   };
 }

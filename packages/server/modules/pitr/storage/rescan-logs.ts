@@ -29,7 +29,7 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
   const failures: { key: string; reason: string }[] = [];
   const result = { found: 0, registered: 0, relinked: 0, missing: 0, failures };
   try {
-    const tellFault = (row: LogRow) => (error: unknown) => {
+    const noteFault = (row: LogRow) => (error: unknown) => {
       failures.push({ key: logManifestKey(row.logId), reason: faultOf(error, signal).slice(0, 2000) });
       return 0;
     };
@@ -41,7 +41,7 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
       const known = await platform.database.system((transaction) => pitrStore.findByLog(transaction, logId));
       if (known) {
         if (known.organizationId === organizationId && known.storageDestinationId !== destination.id)
-          result.relinked += await completeKnownPlace(context, known, store, signal).catch(tellFault(known));
+          result.relinked += await completeKnownPlace(context, known, store, signal).catch(noteFault(known));
         continue;
       }
       const outcome = await registerLog(context, place, logId);
@@ -56,7 +56,7 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
     );
     for (const row of known) {
       result.missing += await findLost(context, row, store, signal);
-      result.relinked += await adoptSegments(context, row, store, signal).catch(tellFault(row));
+      result.relinked += await adoptSegments(context, row, store, signal).catch(noteFault(row));
     }
   } finally {
     await store.close();

@@ -37,7 +37,7 @@ export async function reportMassDeletion(
   const since = instantFromDate(new Date(Date.parse(segment.coveredThrough) - windowMs));
   const segments = await pitrStore.deletesSince(transaction, row.logId, since);
   const deletes = segments.reduce((sum, one) => sum + one.deletes, 0);
-  if (deletes < deletesMin || (await isToldAlready(transaction, row, now))) return;
+  if (deletes < deletesMin || (await wasReported(transaction, row, now))) return;
   const coverage = await coverageOfLog(transaction, row);
   const base = coverage.bases.at(-1);
   // An old base may be smaller than what was deleted since.
@@ -74,7 +74,7 @@ export async function reportMassDeletion(
 }
 
 /** Whether these deletions belong to the reported ones: no minute without deletions since then. */
-async function isToldAlready(transaction: Transaction, row: LogRow, now: Date): Promise<boolean> {
+async function wasReported(transaction: Transaction, row: LogRow, now: Date): Promise<boolean> {
   const { anomalyToldAt: toldAt, logId } = row;
   if (toldAt === null || now.getTime() - toldAt.getTime() >= quietMs) return false;
   const since = await pitrStore.deletesSince(transaction, logId, instantFromDate(toldAt));

@@ -133,8 +133,8 @@ async function warnOfDifference(
 ): Promise<void> {
   const text =
     'This backup was made of captured changes, and a later comparison with the database found that some were missing. Take another one, or go to an instant behind the gap.';
-  const told = { from: gap.from, through: gap.through, warning: warning('NOTE', text) };
-  await baseStore.warnOfLogBetween(transaction, organizationId, projectId, told);
+  const warned = { from: gap.from, through: gap.through, warning: warning('NOTE', text) };
+  await baseStore.warnOfLogBetween(transaction, organizationId, projectId, warned);
 }
 
 /** Adds the missed changes to the log, and makes the time since the last proof a gap. */

@@ -123,7 +123,7 @@ export async function ensureBaseOf(context: PitrContext, { organizationId, proje
     if (!(await context.backups.organizations.active(transaction, organizationId))) return false;
     const project = await projectStore.findKept(transaction, organizationId, projectId);
     if (!project) return false;
-    if (coverage.baseError) await tellMissingBase(context, transaction, project, coverage.baseError);
+    if (coverage.baseError) await reportMissingBase(context, transaction, project, coverage.baseError);
     const now = clock.now();
     const soon = new Date(now.getTime() + clocksApartMs);
     const tried = await baseStore.newestForLog(transaction, organizationId, projectId, failuresCounted, soon);
@@ -154,7 +154,7 @@ function pauseAfter(tried: readonly BackupRow[]): number {
 }
 
 /** Reports that changes are captured but cannot be reached, which is as bad as no capture. */
-async function tellMissingBase(
+async function reportMissingBase(
   { troubles }: PitrContext,
   transaction: Transaction,
   { id, name, organizationId }: ProjectRow,

@@ -45,7 +45,7 @@ export async function openDrillTarget(
   return { project, firestore: await context.sources.open(project) };
 }
 
-const collectionsToldMax = 5;
+const collectionsNamedMax = 5;
 
 /**
  * Throws unless the database is empty. A collection exists as long as it has documents or documents below it, so a
@@ -59,13 +59,14 @@ export async function requireEmpty(
   const found: string[] = [];
   for await (const id of source.listCollectionIds('', { readTime, signal })) {
     found.push(id);
-    if (found.length > collectionsToldMax) break;
+    if (found.length > collectionsNamedMax) break;
   }
   if (found.length === 0) return;
-  const told = found.slice(0, collectionsToldMax).join(', ') + (found.length > collectionsToldMax ? ' and more' : '');
+  const named =
+    found.slice(0, collectionsNamedMax).join(', ') + (found.length > collectionsNamedMax ? ' and more' : '');
   throw new Problem(
     'INVALID_STATE',
-    `The database of ${project.name} (${source.database}) is not empty, so no drill may write into it: it holds documents in ${told}.`,
+    `The database of ${project.name} (${source.database}) is not empty, so no drill may write into it: it holds documents in ${named}.`,
     { details: { status: 'not_empty' } },
   );
 }

@@ -88,7 +88,7 @@ function requireNoOtherWriter(
   lyingThere: number,
 ): void {
   if (differences === 0 || othersWrites + lyingThere < differences) return;
-  const paths = sample.slice(0, pathsToldMax).map(({ path }) => path.slice(0, pathCharactersMax));
+  const paths = sample.slice(0, pathsNamedMax).map(({ path }) => path.slice(0, pathCharactersMax));
   throw new Problem(
     'INVALID_STATE',
     `Somebody else wrote into the database of ${project.name} (${source.database}) during the drill, so it proves nothing: ${paths.join(', ')}${differences > paths.length ? ' and more' : ''}. Empty a database that nobody else writes to and begin again.`,
@@ -96,7 +96,7 @@ function requireNoOtherWriter(
   );
 }
 
-const pathsToldMax = 5;
+const pathsNamedMax = 5;
 const pathCharactersMax = 200;
 
 /** Without point-in-time recovery, a database can be read as of an hour ago at most. */

@@ -100,7 +100,7 @@ async function reportUnproven(context: RestoresContext, transaction: Transaction
 async function complete(context: RestoresContext, job: Job, row: DrillRow, report: StoredDrillReport): Promise<void> {
   const { organizationId, id: drillId, backupId } = row;
   const completedAt = context.platform.clock.now();
-  const { mismatches: _sampleAgain, ...told } = report;
+  const { mismatches: _sampleAgain, ...signed } = report;
   const signedReport = await context.sign({
     drillId,
     backupId,
@@ -109,7 +109,7 @@ async function complete(context: RestoresContext, job: Job, row: DrillRow, repor
     targetProjectId: row.targetProjectId,
     passed: isProven(report),
     completedAt: completedAt.toISOString(),
-    ...told,
+    ...signed,
   });
   await context.platform.database.tenant(organizationId, async (transaction) => {
     const locked = await drillStore.findLocked(transaction, organizationId, drillId);

@@ -68,10 +68,10 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
     });
     if (!error) await rangeStore.clear(transaction, row);
     if ('cancelled' in ending) await context.backups.stopSafetyBackup(transaction, ended);
-    const told = error ? 'restore.failed' : 'restore.completed';
-    if (!row.dryRun) await outbox.emitAll(transaction, [...progress, restoreEvent(told, { ...work, row: ended })]);
+    const event = error ? 'restore.failed' : 'restore.completed';
+    if (!row.dryRun) await outbox.emitAll(transaction, [...progress, restoreEvent(event, { ...work, row: ended })]);
     await context.audit.noteSystem(transaction, organizationId, {
-      action: ended.status === 'cancelled' ? 'restore.stopped' : told,
+      action: ended.status === 'cancelled' ? 'restore.stopped' : event,
       resource: { type: 'restore', id },
       details: {
         ...restoreSubject(ended),

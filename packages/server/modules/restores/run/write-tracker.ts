@@ -175,8 +175,8 @@ export abstract class WriteTracker<Place> {
           this.collections.add(outcome);
         }
       },
-      onBrokenOff: (isTold) => {
-        if (isTold) this.#isSending = false;
+      onBrokenOff: (isReported) => {
+        if (isReported) this.#isSending = false;
       },
     };
     const onProgress = async (progress: ApplyProgress) => {

@@ -169,10 +169,10 @@ function decide(
     batch.advances.push({ id: row.id, nextRunAt: plan.next, runCount: row.runCount, lastRun: null });
     return;
   }
-  const told = { row: { ...row, nextRunAt: plan.next }, project, now };
+  const inEvent = { row: { ...row, nextRunAt: plan.next }, project, now };
   const runs = overdueRuns(context, row, plan, now);
   for (const run of runs)
-    if (run.status === 'missed') batch.events.push(scheduleFailed(told, run.reason as string, run.dueAt));
+    if (run.status === 'missed') batch.events.push(scheduleFailed(inEvent, run.reason as string, run.dueAt));
   let { runCount } = row;
   if (plan.trigger) {
     const started = startRun(context, facts, row, project, organization.defaultStorageId, plan.trigger, now);
@@ -180,9 +180,9 @@ function decide(
     if (started.backup) {
       runCount++;
       batch.backups.push(started.backup);
-      batch.events.push(scheduleTriggered(told, { backupId: started.backup.row.id, trigger: 'scheduled' }));
+      batch.events.push(scheduleTriggered(inEvent, { backupId: started.backup.row.id, trigger: 'scheduled' }));
     } else if (started.run.status === 'failed')
-      batch.events.push(scheduleFailed(told, started.run.reason as string, plan.trigger));
+      batch.events.push(scheduleFailed(inEvent, started.run.reason as string, plan.trigger));
   }
   batch.runs.push(...runs);
   const last = runs.at(-1);

@@ -4,7 +4,7 @@ import { newestDueTimes } from '../cron/due-times.ts';
 import { nextRun } from '../cron/next-run.ts';
 
 /** How many missed runs of an outage are recorded one by one. */
-const missedToldMax = 10;
+const missedListedMax = 10;
 
 export interface DueSchedule {
   cron: string;
@@ -39,9 +39,9 @@ export function planDue(schedule: DueSchedule, now: Date): DuePlan {
   const missed = others.filter(isMissed);
   return {
     trigger: runs ? newest : null,
-    missed: missed.slice(-missedToldMax),
-    missedBefore: missed.length > missedToldMax,
-    passedOver: others.filter((date) => !isMissed(date)).slice(-missedToldMax),
+    missed: missed.slice(-missedListedMax),
+    missedBefore: missed.length > missedListedMax,
+    passedOver: others.filter((date) => !isMissed(date)).slice(-missedListedMax),
     next,
   };
 }
@@ -57,7 +57,7 @@ function dueTimesToTell(
   toleranceMs: number,
 ): Date[] {
   // One more for the run that begins, and one that shows whether there are more.
-  const count = missedToldMax + 2;
+  const count = missedListedMax + 2;
   const newestUpTo = (until: Date) => newestDueTimes(expression, timezone, { after: nextRunAt, until }, count);
   const all = newestUpTo(now);
   if (all.length < count) return [nextRunAt, ...all.reverse()];
