@@ -9,6 +9,8 @@ import { runStorageTask } from './tasks/run-storage-task.job.ts';
 import { requeueTask } from './tasks/task-admission.ts';
 
 export { isWithoutCredentials, StoreOpener, withResealed } from './access/open-store.ts';
+export { SamePlaces } from './access/places.ts';
+export { putAndReadBack, putIfDifferent } from './access/put-if-different.ts';
 export { recordUse } from './checks/check-storage.ts';
 export { defaultsWork } from './checks/recheck-storage.ts';
 export type { ExpectedBackup, OrphanObject, StorageDependents, TaskRun, UsedBy } from './context.ts';
@@ -29,6 +31,7 @@ export {
 } from './storage-store.ts';
 export type { TaskResult } from './tables.ts';
 export { requestRescan } from './tasks/request-rescan.ts';
+export { Sweep } from './tasks/sweep.ts';
 export { admitTasks, taskKind } from './tasks/task-admission.ts';
 export { taskStore } from './tasks/task-store.ts';
 

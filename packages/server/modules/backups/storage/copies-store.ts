@@ -12,7 +12,7 @@ import {
   type PutOptions,
   type Removal,
 } from '@holdfast/engine';
-import { putIfDifferent } from './put-if-different.ts';
+import { putIfDifferent } from '../../storage/index.ts';
 
 export interface Copy {
   readonly storageDestinationId: string;

@@ -1,5 +1,5 @@
 import { type BlobStore, backupPrefix, manifestKey } from '@holdfast/engine';
-import { putIfDifferent } from './put-if-different.ts';
+import { putIfDifferent } from '../../storage/index.ts';
 
 export interface CopyOptions {
   signal: AbortSignal;

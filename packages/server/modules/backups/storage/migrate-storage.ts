@@ -4,7 +4,7 @@ import { isUnused } from '../../../platform/database/use-locks.ts';
 import { minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toJobError } from '../../job-error.ts';
-import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import { type DestinationRow, SamePlaces, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { copyLockName } from '../contents/open-chain.ts';
 import { admitVerifications, verifyAgain } from '../contents/start-verification.ts';
@@ -59,19 +59,12 @@ async function recordsOfPlace(
   const rows = await context.platform.database.tenant(destination.organizationId, (transaction) =>
     storageStore.all(transaction, destination.organizationId),
   );
+  const places = new SamePlaces(context.stores, from, signal);
   const [siblings, unsure]: [string[], string[]] = [[], []];
   for (const row of rows.filter(({ id }) => id !== destination.id && id !== target.id)) {
-    try {
-      const store = await context.stores.open(row);
-      try {
-        if (await isSamePlace(from, store, { signal })) siblings.push(row.id);
-      } finally {
-        await store.close();
-      }
-    } catch (error) {
-      if (signal.aborted || !isEngineError(error)) throw error;
-      unsure.push(row.id);
-    }
+    const isSame = await places.isSame(row);
+    if (isSame === undefined) unsure.push(row.id);
+    else if (isSame) siblings.push(row.id);
   }
   return { siblings, unsure };
 }

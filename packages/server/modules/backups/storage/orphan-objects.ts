@@ -6,7 +6,6 @@ import {
   backupPrefix,
   backupsPrefix,
   isEngineError,
-  isSamePlace,
   manifestKey,
   probePrefix,
   segmentKey,
@@ -15,14 +14,14 @@ import {
 } from '@holdfast/engine';
 import { dayMs, hourMs, minuteMs } from '../../../platform/durations.ts';
 import { projectStore } from '../../projects/index.ts';
-import { type DestinationRow, type OrphanObject, storageStore, taskStore } from '../../storage/index.ts';
+import { type DestinationRow, type OrphanObject, SamePlaces, storageStore, taskStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { copyStore, type KnownBackup } from './copy-store.ts';
 import { isWholeInAny, type ProofOptions } from './prove-copy.ts';
 
 /** An orphan, and whether a job of another service may still be writing it. */
-export interface FoundOrphan extends OrphanObject {
+interface FoundOrphan extends OrphanObject {
   isYoung: boolean;
   backupId: string | null;
 }
@@ -96,7 +95,7 @@ export class ObjectOwnership {
   readonly #destination: DestinationRow;
   readonly #store: BlobStore;
   readonly #options: FindOptions;
-  readonly #samePlace = new Map<string, boolean>();
+  readonly #places: SamePlaces;
   readonly #provenIn = new Map<string, Set<string>>();
   #current: { backupId: string; owns: Owns } = { backupId: '', owns: everything };
 
@@ -105,6 +104,7 @@ export class ObjectOwnership {
     this.#destination = destination;
     this.#store = store;
     this.#options = options;
+    this.#places = new SamePlaces(context.stores, store, options.signal);
   }
 
   async isOwned(backupId: string, key: string): Promise<boolean> {
@@ -137,25 +137,8 @@ export class ObjectOwnership {
     const others = await this.#context.platform.database.tenant(organizationId, (transaction) =>
       storageStore.many(transaction, organizationId, destinationIds),
     );
-    for (const other of others) {
-      if (!this.#samePlace.has(other.id)) this.#samePlace.set(other.id, await this.#isSame(other));
-      if (this.#samePlace.get(other.id)) return true;
-    }
+    for (const other of others) if ((await this.#places.isSame(other)) !== false) return true;
     return false;
-  }
-
-  async #isSame(other: DestinationRow): Promise<boolean> {
-    try {
-      const store = await this.#context.stores.open(other);
-      try {
-        return await isSamePlace(this.#store, store, { signal: this.#options.signal });
-      } finally {
-        await store.close();
-      }
-    } catch (error) {
-      if (isEngineError(error) && !this.#options.signal.aborted) return true;
-      throw error;
-    }
   }
 
   /** Objects that a dead worker left beside a whole backup are not owned. */

@@ -6,7 +6,6 @@ import {
   describeBackup,
   finishedBackups,
   isEngineError,
-  isSamePlace,
   type KeyRing,
   manifestKey,
   mapAhead,
@@ -17,7 +16,7 @@ import { Problem } from '../../../platform/problem.ts';
 import { systemActor } from '../../audit/index.ts';
 import { toJobError } from '../../job-error.ts';
 import { isLimitReached } from '../../organizations/index.ts';
-import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import { type DestinationRow, SamePlaces, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import { admitVerifications, verifyAgain } from '../contents/start-verification.ts';
@@ -80,7 +79,7 @@ class Rescan {
   readonly #store: BlobStore;
   readonly #keys: KeyRing;
   readonly #signal: AbortSignal;
-  readonly #samePlace = new Map<string, Promise<boolean>>();
+  readonly #places: SamePlaces;
   readonly #seen = new Set<string>();
   readonly #complete = new Map<string, Promise<void>>();
   #unopened = 0;
@@ -97,6 +96,7 @@ class Rescan {
     this.#store = store;
     this.#keys = keys;
     this.#signal = signal;
+    this.#places = new SamePlaces(context.stores, store, signal);
   }
 
   /** Throws when there are backups but no key opens any of them: that is no success. */
@@ -172,7 +172,7 @@ class Rescan {
     if (isDeleted || organizationId !== this.#destination.organizationId) return false;
     if (status === 'failed' || status === 'cancelled') return !imported?.inPlace;
     if (status !== 'completed' || destinationIds.includes(this.#destination.id)) return false;
-    for (const other of await this.#destinations(destinationIds)) if (await this.#isHere(other)) return false;
+    for (const other of await this.#destinations(destinationIds)) if (await this.#places.isSame(other)) return false;
     return true;
   }
 
@@ -228,15 +228,6 @@ class Rescan {
       if (isThere !== null && isThere === undefined) gone.push(other.id);
     }
     return gone;
-  }
-
-  /** Each is asked once. */
-  #isHere(other: DestinationRow): Promise<boolean> {
-    const ask = async () =>
-      (await this.#within(other, (store) => isSamePlace(this.#store, store, { signal: this.#signal }))) === true;
-    const asked = this.#samePlace.get(other.id) ?? ask();
-    this.#samePlace.set(other.id, asked);
-    return asked;
   }
 
   async #destinations(ids: readonly string[]): Promise<DestinationRow[]> {

@@ -1,12 +1,8 @@
-import { type BlobStore, isEngineError } from '@holdfast/engine';
-import type { TaskResult, TaskRun } from '../../storage/index.ts';
+import { Sweep, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
-import { type FoundOrphan, findOrphans, folderOf } from './orphan-objects.ts';
+import { findOrphans, folderOf } from './orphan-objects.ts';
 
-const keysPerCall = 500;
-const failuresMax = 100;
-
-/** Removes orphans, a few hundred at a time, except those that a job elsewhere may still be writing. */
+/** Removes orphans, except those that a job elsewhere may still be writing. */
 export async function sweepStorage(
   context: BackupsContext,
   { destination, signal, onProgress }: TaskRun,
@@ -17,7 +13,8 @@ export async function sweepStorage(
   try {
     const options = { after: undefined, signal, isThorough: true, onKept };
     for await (const orphan of findOrphans(context, destination, store, options)) {
-      await sweep.add(orphan);
+      if (orphan.isYoung) sweep.keepYoung();
+      else await sweep.add(orphan);
       if (sweep.isFresh) await onProgress(50, 'Removing', sweep.result.bytes);
     }
     await sweep.flush();
@@ -25,69 +22,4 @@ export async function sweepStorage(
     await store.close();
   }
   return sweep.result;
-}
-
-type SweepResult = Required<Pick<TaskResult, 'found' | 'removed' | 'skipped' | 'bytes' | 'failures' | 'versionsKept'>>;
-
-class Sweep {
-  readonly result: SweepResult = { found: 0, removed: 0, skipped: 0, bytes: 0, failures: [], versionsKept: false };
-  readonly #store: BlobStore;
-  readonly #signal: AbortSignal;
-  #pending: FoundOrphan[] = [];
-
-  constructor(store: BlobStore, signal: AbortSignal) {
-    this.#store = store;
-    this.#signal = signal;
-  }
-
-  /** A batch was just removed. */
-  get isFresh(): boolean {
-    return this.#pending.length === 0 && this.result.found > 0;
-  }
-
-  keep(key: string, reason: string): void {
-    this.result.skipped++;
-    this.#fail(key, reason);
-  }
-
-  async add(orphan: FoundOrphan): Promise<void> {
-    this.result.found++;
-    if (orphan.isYoung) {
-      this.result.skipped++;
-      return;
-    }
-    this.#pending.push(orphan);
-    if (this.#pending.length >= keysPerCall) await this.flush();
-  }
-
-  async flush(): Promise<void> {
-    const batch = this.#pending;
-    this.#pending = [];
-    if (batch.length === 0) return;
-    const locked = await this.#remove(batch.map(({ key }) => key));
-    for (const { key, bytes } of batch) {
-      const reason = locked.get(key);
-      if (reason === undefined) {
-        this.result.removed++;
-        this.result.bytes += bytes;
-      } else this.#fail(key, reason);
-    }
-  }
-
-  /** The keys that could not be removed, and why. */
-  async #remove(keys: readonly string[]): Promise<Map<string, string>> {
-    try {
-      const { versionsKept } = await this.#store.delete(keys, { signal: this.#signal });
-      this.result.versionsKept ||= versionsKept;
-      return new Map();
-    } catch (error) {
-      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-      const { lockedKeys } = error.details as { lockedKeys?: string[] };
-      return new Map((lockedKeys ?? keys).map((key) => [key, error.message.slice(0, 2000)]));
-    }
-  }
-
-  #fail(key: string, reason: string): void {
-    if (this.result.failures.length < failuresMax) this.result.failures.push({ key, reason });
-  }
 }

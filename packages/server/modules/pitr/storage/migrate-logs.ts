@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BlobStore,
-  EngineError,
   isEngineError,
   type LogReader,
   logManifestKey,
@@ -10,7 +9,13 @@ import {
 } from '@holdfast/engine';
 import { isUnused } from '../../../platform/database/use-locks.ts';
 import { later, minuteMs } from '../../../platform/durations.ts';
-import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import {
+  type DestinationRow,
+  putAndReadBack,
+  storageStore,
+  type TaskResult,
+  type TaskRun,
+} from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
 import { lockOf, logLockName, logRemovalLockName, readerOf } from '../log-access.ts';
@@ -126,9 +131,7 @@ async function copyNew(
     const there = await contentOf(to, key, signal);
     if (there && Buffer.compare(there, content) === 0) return;
     if (there && !(await reader.isWhole(key, content)) && (await reader.isWhole(key, there))) return;
-    await to.put(key, content, { ...lock, signal });
-    if (Buffer.compare(await to.get(key, { signal }), content) !== 0)
-      throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
+    await putAndReadBack(to, key, content, { signal }, lock);
     bytes += content.length;
   };
   for await (const { key } of from.list(logPrefix(logId), { signal })) {

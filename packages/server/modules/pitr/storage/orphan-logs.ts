@@ -1,7 +1,6 @@
 import {
   type BlobStore,
   instantDigits,
-  isEngineError,
   type LogGap,
   logIdOfKey,
   logManifestKey,
@@ -9,14 +8,13 @@ import {
   logsPrefix,
 } from '@holdfast/engine';
 import { dayMs } from '../../../platform/durations.ts';
-import type { DestinationRow, OrphanObject, TaskResult, TaskRun } from '../../storage/index.ts';
+import { type DestinationRow, type OrphanObject, Sweep, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { segmentStore } from './segment-store.ts';
 
 /** The writer of an older object has recorded it in the catalogue long ago, or never will. */
 const youngMs = dayMs;
-const keysPerCall = 500;
 
 interface FindOptions {
   readonly after?: string | undefined;
@@ -94,38 +92,14 @@ export function isTimeCatalogued(
 }
 
 export async function sweepLogs(context: PitrContext, { destination, signal }: TaskRun): Promise<TaskResult> {
-  const result = { found: 0, removed: 0, skipped: 0, bytes: 0, failures: [] as { key: string; reason: string }[] };
   const store = await context.backups.stores.open(destination);
-  const onKept = (logId: string, reason: string) => {
-    result.skipped += 1;
-    result.failures.push({ key: logManifestKey(logId), reason });
-  };
-  const remove = async (batch: OrphanObject[]) => {
-    if (batch.length === 0) return;
-    try {
-      await store.delete(
-        batch.map(({ key }) => key),
-        { signal },
-      );
-      result.removed += batch.length;
-      result.bytes += batch.reduce((sum, { bytes }) => sum + bytes, 0);
-    } catch (error) {
-      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-      result.failures.push({ key: batch[0]!.key, reason: error.message.slice(0, 2000) });
-    }
-  };
+  const sweep = new Sweep(store, signal);
+  const onKept = (logId: string, reason: string) => sweep.keep(logManifestKey(logId), reason);
   try {
-    let batch: OrphanObject[] = [];
-    for await (const orphan of findOrphanLogs(context, destination, store, { signal, onKept })) {
-      result.found += 1;
-      batch.push(orphan);
-      if (batch.length < keysPerCall) continue;
-      await remove(batch);
-      batch = [];
-    }
-    await remove(batch);
+    for await (const orphan of findOrphanLogs(context, destination, store, { signal, onKept })) await sweep.add(orphan);
+    await sweep.flush();
   } finally {
     await store.close();
   }
-  return result;
+  return sweep.result;
 }

@@ -3,11 +3,13 @@ import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
 import type { StorageContext } from '../context.ts';
 import { type DestinationRow, storageStore } from '../storage-store.ts';
+import type { OpenOptions, StoreOpener } from './open-store.ts';
 
 const probeTimeoutMs = 30_000;
 /** A user waits. A destination that does not answer counts as another place. */
 const identifyTimeoutMs = 8000;
 const recordsComparedMax = 50;
+const attemptsMax = 4;
 
 /** Two records may write the same place in different ways; only an object that is written there tells. */
 export async function requireOtherPlace(
@@ -15,9 +17,10 @@ export async function requireOtherPlace(
   from: DestinationRow,
   to: DestinationRow,
 ): Promise<void> {
+  const signal = AbortSignal.timeout(probeTimeoutMs);
   const isSame = await Promise.resolve()
-    .then(() => stores.open(from, { attemptsMax: 4 }))
-    .then((store) => isPlaceOf(stores, store, to).finally(() => store.close()))
+    .then(() => stores.open(from, { attemptsMax }))
+    .then((store) => isPlaceOf(stores, store, to, { attemptsMax, signal }).finally(() => store.close()))
     .catch((error: unknown) => {
       throw toProblem(error);
     });
@@ -27,13 +30,43 @@ export async function requireOtherPlace(
     });
 }
 
+/** Tells which other destinations are the same place as a store. Each is asked once. */
+export class SamePlaces {
+  readonly #stores: StoreOpener;
+  readonly #store: BlobStore;
+  readonly #signal: AbortSignal;
+  readonly #answers = new Map<string, Promise<boolean | undefined>>();
+
+  constructor(stores: StoreOpener, store: BlobStore, signal: AbortSignal) {
+    this.#stores = stores;
+    this.#store = store;
+    this.#signal = signal;
+  }
+
+  /** Undefined when the other one does not answer. */
+  isSame(other: DestinationRow): Promise<boolean | undefined> {
+    const answer = this.#answers.get(other.id) ?? this.#ask(other);
+    this.#answers.set(other.id, answer);
+    return answer;
+  }
+
+  async #ask(other: DestinationRow): Promise<boolean | undefined> {
+    try {
+      return await isPlaceOf(this.#stores, this.#store, other, { signal: this.#signal });
+    } catch (error) {
+      if (this.#signal.aborted || !isEngineError(error)) throw error;
+      return undefined;
+    }
+  }
+}
+
 async function isPlaceOf(
-  stores: StorageContext['stores'],
+  stores: StoreOpener,
   store: BlobStore,
   other: DestinationRow,
-  signal = AbortSignal.timeout(probeTimeoutMs),
+  { signal, ...options }: OpenOptions & { signal: AbortSignal },
 ): Promise<boolean> {
-  const opened = await stores.open(other, { attemptsMax: 4 });
+  const opened = await stores.open(other, options);
   try {
     return await isSamePlace(store, opened, { signal });
   } finally {
@@ -58,10 +91,12 @@ export async function identifyPlace(context: StorageContext, row: DestinationRow
   const store = comparable.length === 0 ? undefined : await context.stores.open(row, { attemptsMax: 2 });
   try {
     for (const other of store ? comparable : []) {
-      const isSame = await isPlaceOf(context.stores, store as BlobStore, other, signal).catch((error: unknown) => {
-        if (!isEngineError(error)) throw error;
-        return false;
-      });
+      const isSame = await isPlaceOf(context.stores, store as BlobStore, other, { attemptsMax, signal }).catch(
+        (error: unknown) => {
+          if (!isEngineError(error)) throw error;
+          return false;
+        },
+      );
       if (isSame) return other.placeId ?? other.id;
     }
   } finally {

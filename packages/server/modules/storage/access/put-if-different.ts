@@ -8,7 +8,16 @@ export async function putIfDifferent(
   call: CallOptions,
   lock: Pick<PutOptions, 'lock'> = {},
 ): Promise<void> {
-  if (await hasSameBytes(store, key, bytes, call)) return;
+  if (!(await hasSameBytes(store, key, bytes, call))) await putAndReadBack(store, key, bytes, call, lock);
+}
+
+export async function putAndReadBack(
+  store: Pick<BlobStore, 'head' | 'get' | 'put'>,
+  key: string,
+  bytes: Uint8Array,
+  call: CallOptions,
+  lock: Pick<PutOptions, 'lock'>,
+): Promise<void> {
   await store.put(key, bytes, { ...call, ...lock });
   if (await hasSameBytes(store, key, bytes, call)) return;
   throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
