@@ -12,9 +12,11 @@ import { pitrStore } from './pitr-store.ts';
 import { type noPitr, presentSummary } from './present-pitr.ts';
 import { pitrHandlers } from './routes.ts';
 import { purgeLogs } from './storage/purge-logs.ts';
+import { ensureBases } from './upkeep/ensure-bases.ts';
 import { runReconciliation } from './upkeep/reconcile.job.ts';
 import { removeLog } from './upkeep/remove-log.job.ts';
-import { ensureBases, removeOldLog, startUpkeep } from './upkeep/upkeep.ts';
+import { removeOldLog } from './upkeep/remove-old-log.ts';
+import { startUpkeep } from './upkeep/start-upkeep.ts';
 
 export type { PitrContext } from './context.ts';
 export { endPitrOf } from './disable-pitr.ts';

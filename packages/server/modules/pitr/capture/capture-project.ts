@@ -24,7 +24,7 @@ import { type OpenedLog, openLog } from '../log-access.ts';
 import { keepManifestLocked, writeManifestIfFree } from '../log-manifest.ts';
 import { openPast } from '../past/open-past.ts';
 import { type Lease, type LogRow, pitrStore, type SegmentRow } from '../pitr-store.ts';
-import { ensureBaseOf } from '../upkeep/upkeep.ts';
+import { ensureBaseOf } from '../upkeep/ensure-bases.ts';
 import { type Appender, appendBatch } from './append-batch.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
 import { proveEnd } from './prove-end.ts';
