@@ -6,7 +6,7 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { storeKeysBeside } from '../keys/key-copies.ts';
 import { type LoadedBackup, loadBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
-import { removeUnlisted } from '../storage/remove-objects.ts';
+import { removeUnlisted } from '../storage/remove-unlisted.ts';
 import { completeBackup } from './complete-backup.ts';
 import { withdrawManifest, writeManifestOnce } from './manifest.ts';
 import { type RangeRow, rangeStore } from './range-store.ts';

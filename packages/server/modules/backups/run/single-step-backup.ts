@@ -9,7 +9,7 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { storeKeysBeside } from '../keys/key-copies.ts';
 import { type LoadedBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
-import { removeUnlisted } from '../storage/remove-objects.ts';
+import { removeUnlisted } from '../storage/remove-unlisted.ts';
 import { backupTimeoutMs } from './backup-timeout.ts';
 import { beginBackup } from './begin-backup.ts';
 import { completeBackup } from './complete-backup.ts';
