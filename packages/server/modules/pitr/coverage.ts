@@ -14,7 +14,8 @@ import { minuteMs } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
 import { anyLog, type BackupRow, baseStore, type WholeBackup } from '../backups/index.ts';
 import type { StoredError } from '../job-error.ts';
-import { type LogRow, pitrStore } from './pitr-store.ts';
+import type { LogRow } from './pitr-store.ts';
+import { segmentStore } from './segment-store.ts';
 
 export interface Base {
   readonly id: string;
@@ -50,7 +51,7 @@ const sameTroubleMs = 30 * minuteMs;
  * them.
  */
 export async function coverageOfLog(transaction: Transaction, row: LogRow): Promise<Coverage> {
-  const all = await pitrStore.gaps(transaction, row.logId);
+  const all = await segmentStore.gaps(transaction, row.logId);
   const gaps = all.filter(({ isBrief }) => !isBrief);
   const stretch = { coveredFrom: row.startedFrom, coveredThrough: row.coveredThrough, marks: [], gap: null };
   const gapStretches = all.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));

@@ -1,17 +1,15 @@
-import type { LogGap, LogSegment } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { encodeJson } from '../../platform/database/json.ts';
-import { and, asc, desc, eq, sql } from '../../platform/database/orm.ts';
+import { and, eq, sql } from '../../platform/database/orm.ts';
 import { anyLog, hasBaseSql } from '../backups/index.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import type { UsedBy } from '../storage/index.ts';
-import { pitrLogs, pitrSegments, type SpentReads, type StoredGap } from './tables.ts';
+import { pitrLogs, pitrSegments, type SpentReads } from './tables.ts';
 
 export type LogRow = typeof pitrLogs.$inferSelect;
 export type NewLog = typeof pitrLogs.$inferInsert;
-export type SegmentRow = typeof pitrSegments.$inferSelect;
 
-/** All SQL on logs of changes and their segments. */
+/** All SQL on logs of changes. */
 export const pitrStore = {
   async find({ orm }: Transaction, organizationId: string, projectId: string): Promise<LogRow | undefined> {
     const [row] = await orm.select().from(pitrLogs).where(is(organizationId, projectId));
@@ -113,135 +111,6 @@ export const pitrStore = {
     );
   },
 
-  /** Appends a segment to the log. */
-  async insertSegment({ orm }: Transaction, log: LogRow, segment: LogSegment, now: Date): Promise<void> {
-    const { marks: _marks, ...kept } = segment;
-    await orm.insert(pitrSegments).values({
-      ...kept,
-      collections: { ...kept.collections },
-      pathHashes: [...kept.pathHashes],
-      sequence: log.nextSequence,
-      projectId: log.projectId,
-      organizationId: log.organizationId,
-      logId: log.logId,
-      createdAt: now,
-    });
-  },
-
-  /** The last captured segment; repairs do not extend the log. */
-  async lastSegment({ orm }: Transaction, logId: string): Promise<SegmentRow | undefined> {
-    const isCaptured = sql`${pitrSegments.coveredFrom} < ${pitrSegments.coveredThrough}`;
-    const [row] = await orm
-      .select()
-      .from(pitrSegments)
-      .where(and(eq(pitrSegments.logId, logId), isCaptured))
-      .orderBy(desc(pitrSegments.coveredThrough))
-      .limit(1);
-    return row;
-  },
-
-  /**
-   * Keys of the segments that may hold changes after `from` up to `through`, in order of time. Segments that fill the
-   * beginning of a gap count only inside the gap: the changes that capture reported after the gap are relative to the
-   * state before all of it.
-   */
-  async keysBetween({ client }: Transaction, logId: string, from: string, through: string): Promise<string[]> {
-    const { rows } = await client.query<{ key: string; sequence: number; coveredThrough: string }>(
-      `select key, sequence, covered_through as "coveredThrough" from pitr_segments
-        where log_id = $1 and covered_through > $2 and covered_from <= $3 and changes > 0
-        order by covered_through, sequence`,
-      [logId, from, through],
-    );
-    const filled = await client.query<{ gap: StoredGap }>(
-      `select gap from pitr_segments where log_id = $1 and gap is not null and gap ? 'filledFrom'`,
-      [logId],
-    );
-    return rows.filter((row) => filled.rows.every(({ gap }) => counts(row, gap, through))).map(({ key }) => key);
-  },
-
-  /** Keys of the segments that may hold versions of a document, newest first. */
-  async keysOfPath(
-    { client }: Transaction,
-    logId: string,
-    hash: number,
-    before: string | null,
-    limit: number,
-  ): Promise<{ key: string; coveredThrough: string }[]> {
-    const { rows } = await client.query<{ key: string; covered_through: string }>(
-      `select key, covered_through from pitr_segments
-        where log_id = $1 and path_hashes @> array[$2]::integer[] and ($3::text is null or covered_from < $3)
-          and (gap is null or not gap ? 'lost')
-        order by covered_through desc, sequence desc limit $4`,
-      [logId, hash, before, limit],
-    );
-    return rows.map((row) => ({ key: row.key, coveredThrough: row.covered_through }));
-  },
-
-  /** All gaps, ascending. A gap that is missing here would be shown as captured time. */
-  async gaps({ orm }: Transaction, logId: string): Promise<LogGap[]> {
-    const rows = await orm
-      .select({ gap: pitrSegments.gap })
-      .from(pitrSegments)
-      .where(and(eq(pitrSegments.logId, logId), sql`${pitrSegments.gap} is not null`))
-      .orderBy(asc(pitrSegments.coveredFrom));
-    return rows.flatMap(({ gap }) => {
-      if (gap === null) return [];
-      const { lost: _lost, filledBy: _filledBy, ...shown } = gap;
-      return [shown];
-    });
-  },
-
-  /** Changes per minute; a segment counts at its end. */
-  async minutesBetween({ client }: Transaction, logId: string, from: Date, to: Date): Promise<LogFigures['minutes']> {
-    const { rows } = await client.query<{ minute: Date; count: number }>(
-      `select date_trunc('minute', covered_through::timestamptz) as minute, sum(changes)::float8 as count from pitr_segments
-        where log_id = $1 and changes > 0 and covered_through >= $2 and covered_through < $3 group by 1 order by 1`,
-      [logId, from.toISOString(), to.toISOString()],
-    );
-    return rows;
-  },
-
-  async figures({ client }: Transaction, logId: string, since: Date): Promise<Omit<LogFigures, 'minutes'>> {
-    const hours = await client.query<{ hour: Date; count: number }>(
-      `select date_trunc('hour', covered_through::timestamptz) as hour, sum(changes)::float8 as count from pitr_segments
-        where log_id = $1 and changes > 0 and created_at >= $2 group by 1 order by 1`,
-      [logId, since],
-    );
-    const collections = await client.query<{ id: string; changes: number }>(
-      `select c.key as id, sum(c.value::bigint)::float8 as changes
-         from pitr_segments s, jsonb_each_text(s.collections) c
-        where s.log_id = $1 and s.created_at >= $2 group by 1 order by 2 desc, 1 limit 1000`,
-      [logId, since],
-    );
-    return { hours: hours.rows, collections: collections.rows };
-  },
-
-  /** Segments with deletions, oldest first. */
-  async deletesSince({ client }: Transaction, logId: string, since: string): Promise<DeletesOfSegment[]> {
-    const { rows } = await client.query<DeletesOfSegment>(
-      `select deletes, coalesce(before_deletes, covered_from) as "before" from pitr_segments
-        where log_id = $1 and covered_through > $2 and deletes > 0 order by covered_through`,
-      [logId, since],
-    );
-    return rows;
-  },
-
-  /** Segments that end before an instant, except those whose gap ends later. */
-  async segmentsThrough({ orm }: Transaction, logId: string, through: string, limit: number): Promise<SegmentRow[]> {
-    const isOver = sql`${pitrSegments.coveredThrough} <= ${through}
-      and (${pitrSegments.gap} is null or ${pitrSegments.gap}->>'through' <= ${through})`;
-    return orm
-      .select()
-      .from(pitrSegments)
-      .where(and(eq(pitrSegments.logId, logId), isOver))
-      .orderBy(asc(pitrSegments.coveredThrough))
-      .limit(limit);
-  },
-
-  async removeSegments({ client }: Transaction, logId: string, sequences: readonly number[]): Promise<void> {
-    await client.query('delete from pitr_segments where log_id = $1 and sequence = any($2)', [logId, [...sequences]]);
-  },
-
   /** Logs whose upkeep is due; the transaction spans organizations. */
   async due({ client }: Transaction, what: 'reconcile' | 'compact', now: Date, limit: number): Promise<LogKey[]> {
     const { rows } = await client.query<{ organization_id: string; project_id: string }>(
@@ -286,6 +155,13 @@ export const pitrStore = {
     return row;
   },
 
+  /** Whether the time of a log was taken into another one; the transaction spans organizations. */
+  async isTaken({ client }: Transaction, logId: string): Promise<boolean> {
+    const taken = encodeJson([{ logId }]);
+    const { rowCount } = await client.query('select 1 from pitr_logs where joined @> $1::jsonb', [taken]);
+    return rowCount !== 0;
+  },
+
   async inDestination({ orm }: Transaction, organizationId: string, destinationId: string): Promise<LogRow[]> {
     return orm
       .select()
@@ -295,12 +171,6 @@ export const pitrStore = {
 
   async ofOrganization({ orm }: Transaction, organizationId: string): Promise<LogRow[]> {
     return orm.select().from(pitrLogs).where(eq(pitrLogs.organizationId, organizationId));
-  },
-
-  /** Every object that the catalogue knows of a log. */
-  async segmentKeys({ client }: Transaction, logId: string): Promise<Set<string>> {
-    const { rows } = await client.query<{ key: string }>('select key from pitr_segments where log_id = $1', [logId]);
-    return new Set(rows.map(({ key }) => key));
   },
 
   /** Logs whose manifest has an older envelope; the transaction spans organizations. */
@@ -348,12 +218,6 @@ export interface Lease {
   readonly epoch: number;
 }
 
-export interface DeletesOfSegment {
-  readonly deletes: number;
-  /** The last exact instant before the first of them. */
-  readonly before: string;
-}
-
 export interface LogKey {
   readonly organizationId: string;
   readonly projectId: string;
@@ -370,28 +234,6 @@ export interface LogEnvelope {
   readonly logId: string;
   readonly envelope: LogRow['envelope'];
   readonly keyId: string;
-}
-
-export interface LogFigures {
-  readonly hours: readonly { readonly hour: Date; readonly count: number }[];
-  readonly minutes: readonly { readonly minute: Date; readonly count: number }[];
-  readonly collections: readonly { readonly id: string; readonly changes: number }[];
-}
-
-/** Whether a segment counts at an instant, as far as one filled gap decides it. */
-function counts(
-  { sequence, coveredThrough }: { sequence: number; coveredThrough: string },
-  gap: StoredGap,
-  instant: string,
-): boolean {
-  const filledFrom = gap.filledFrom ?? gap.from;
-  if (instant <= filledFrom || coveredThrough <= filledFrom) return true;
-  return fills(gap, sequence) === instant < gap.through;
-}
-
-/** Whether a segment is one of those that fill the beginning of a gap. */
-export function fills({ filledBy }: StoredGap, sequence: number): boolean {
-  return filledBy?.some(([first, last]) => first <= sequence && sequence <= last) === true;
 }
 
 function is(organizationId: string, projectId: string) {

@@ -3,7 +3,8 @@ import { instantFromDate, type LogGap, type ReachableStretch } from '@holdfast/e
 import { type Coverage, isReachable, laterOf, stretchesFrom } from './coverage.ts';
 import { minutesAround } from './past/source-minutes.ts';
 import { toExact, toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
-import type { LogFigures, LogRow } from './pitr-store.ts';
+import type { LogRow } from './pitr-store.ts';
+import type { LogFigures } from './segment-store.ts';
 
 export type PitrView = DataOf<Operations['getPitr']>;
 type Summary = Pick<PitrView, 'enabled' | 'status' | 'coveredFrom' | 'coveredTo' | 'gaps'>;

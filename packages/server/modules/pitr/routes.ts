@@ -29,13 +29,14 @@ import { isDocumentPath, openLive } from './past/live-document.ts';
 import { type OpenedPast, openPast, otherSide } from './past/open-past.ts';
 import { pitrStore } from './pitr-store.ts';
 import { type PitrView, presentPitr, presentStopped } from './present-pitr.ts';
+import { segmentStore } from './segment-store.ts';
 
 const figuresDays = 7;
 /** Each sorts what was captured since a base, or reads the whole database: many together would fill memory and disk. */
 const viewsMax = 16;
 
 const minutesAround = (transaction: Transaction, logId: string, at: Date) =>
-  pitrStore.minutesBetween(transaction, logId, later(at, -dayMs / 2), later(at, dayMs / 2));
+  segmentStore.minutesBetween(transaction, logId, later(at, -dayMs / 2), later(at, dayMs / 2));
 
 export function pitrHandlers(context: PitrContext, onSwitched: () => void): Handlers {
   const { database, clock, cursors } = context.backups.platform;
@@ -47,7 +48,7 @@ export function pitrHandlers(context: PitrContext, onSwitched: () => void): Hand
       if (!row) return presentStopped();
       const now = clock.now();
       const since = new Date(now.getTime() - figuresDays * dayMs);
-      const figures = await pitrStore.figures(transaction, row.logId, since);
+      const figures = await segmentStore.figures(transaction, row.logId, since);
       const minutes = around === undefined ? [] : await minutesAround(transaction, row.logId, new Date(around));
       return presentPitr(row, await coverageOfLog(transaction, row), { ...figures, minutes }, now);
     });

@@ -8,6 +8,7 @@ import type { PitrContext } from '../context.ts';
 import { hasSameSettings } from '../log-access.ts';
 import { changesCaptured } from '../pitr-events.ts';
 import { type Lease, type LogRow, type NewLog, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import type { UntoldChanges } from '../tables.ts';
 import { reportMassDeletion } from '../upkeep/mass-deletion.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
@@ -48,7 +49,7 @@ export async function appendBatch(
     if (!hasSameSettings(destination, await storageStore.find(transaction, organizationId, destination.id)))
       throw new Superseded('the destination has changed; the log is opened anew');
     const now = clock.now();
-    if (segment) await pitrStore.insertSegment(transaction, row, segment, now);
+    if (segment) await segmentStore.insert(transaction, row, segment, now);
     const untold = withSegment(row.untold, segment);
     const isTime = row.toldAt === null || now.getTime() - row.toldAt.getTime() >= eventEveryMs;
     const isDue = untold !== null && isTime;

@@ -23,7 +23,8 @@ import type { PitrContext } from '../context.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
 import { keepManifestLocked, writeManifestIfFree } from '../log-manifest.ts';
 import { openPast } from '../past/open-past.ts';
-import { type Lease, type LogRow, pitrStore, type SegmentRow } from '../pitr-store.ts';
+import { type Lease, type LogRow, pitrStore } from '../pitr-store.ts';
+import { type SegmentRow, segmentStore } from '../segment-store.ts';
 import { ensureBaseOf } from '../upkeep/ensure-bases.ts';
 import { type Appender, appendBatch } from './append-batch.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
@@ -53,7 +54,7 @@ export async function captureProject(
     const row = await pitrStore.lockLease(transaction, organizationId, lease);
     const organization = await context.backups.organizations.active(transaction, organizationId);
     const project = row && (await projectStore.findKept(transaction, organizationId, row.projectId));
-    const last = row && (await pitrStore.lastSegment(transaction, row.logId));
+    const last = row && (await segmentStore.last(transaction, row.logId));
     if (row && (!organization || !project)) throw new NothingToCapture('the organization or the project is deleted');
     return row && project ? { row, project, last } : undefined;
   });

@@ -1,6 +1,7 @@
 import type { ConnectedFirestore, LogWriter } from '@holdfast/engine';
 import type { PitrContext } from '../context.ts';
 import { pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import type { Appender } from './append-batch.ts';
 
 const unproved = 'Collections were found late, as capture was switched off: what was in them is not known.';
@@ -35,7 +36,7 @@ export async function proveEnd(
     const current = await pitrStore.lockLease(transaction, organizationId, lease);
     if (!segment || current?.coveredThrough !== end) return;
     const now = clock.now();
-    await pitrStore.insertSegment(transaction, current, segment, now);
+    await segmentStore.insert(transaction, current, segment, now);
     const change = { nextSequence: current.nextSequence + 1, updatedAt: now };
     await pitrStore.update(transaction, organizationId, current.projectId, change);
   });

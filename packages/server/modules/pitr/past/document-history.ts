@@ -5,6 +5,7 @@ import type { PitrContext } from '../context.ts';
 import { coverageOfLog } from '../coverage.ts';
 import { openLogToRead } from '../log-access.ts';
 import { pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 
 export interface HistoryRequest {
   readonly organizationId: string;
@@ -47,7 +48,7 @@ export async function capturedVersions(context: PitrContext, request: HistoryReq
     await projectStore.get(transaction, organizationId, projectId);
     const row = await pitrStore.find(transaction, organizationId, projectId);
     if (!row) return undefined;
-    const keys = await pitrStore.keysOfPath(transaction, row.logId, pathHash(path), before, segmentsPerPage);
+    const keys = await segmentStore.keysOfPath(transaction, row.logId, pathHash(path), before, segmentsPerPage);
     return { row, keys, coverage: await coverageOfLog(transaction, row) };
   });
   if (!found) return { versions: [], isWhole: true, oldestBase: undefined };

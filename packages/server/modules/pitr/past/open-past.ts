@@ -14,6 +14,7 @@ import type { PitrContext } from '../context.ts';
 import { type Base, baseFor, coverageOfLog, findBase, notEnabled } from '../coverage.ts';
 import { openLogToRead } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import { minutesAround, openMinute } from './source-minutes.ts';
 
 export interface OpenedPast {
@@ -67,7 +68,7 @@ async function findPast(
     if (isMinute) return { row, base: null, from: instant, instant, keys: [], isMinute };
     const base = chain ? null : baseFor(instant, coverage, now, minutes);
     const from = base?.snapshotTime ?? chain!.at(-1)!.body.snapshotTime;
-    const keys = await pitrStore.keysBetween(transaction, row.logId, from, instant);
+    const keys = await segmentStore.keysBetween(transaction, row.logId, from, instant);
     return { row, base, from, instant, keys };
   });
 }

@@ -2,9 +2,9 @@ import { type BlobStore, type LogGap, type LogSegment, logSegmentsPrefix } from 
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { PitrContext } from '../context.ts';
 import { readerOf } from '../log-access.ts';
-import { fills, type LogRow, pitrStore } from '../pitr-store.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { type CapturedSegment, fills, segmentStore } from '../segment-store.ts';
 import { consecutiveSegments } from './consecutive-segments.ts';
-import { type CapturedSegment, segmentStore } from './segment-store.ts';
 
 /**
  * Adds captured segments of a known log that the catalogue does not know, because the database was restored from an
@@ -19,7 +19,7 @@ export async function adoptSegments(
 ): Promise<number> {
   const { database } = context.backups.platform;
   const { organizationId, projectId, logId } = row;
-  const known = await database.tenant(organizationId, (transaction) => pitrStore.segmentKeys(transaction, logId));
+  const known = await database.tenant(organizationId, (transaction) => segmentStore.keys(transaction, logId));
   const keys: string[] = [];
   for await (const { key } of store.list(logSegmentsPrefix(logId), { signal })) if (!known.has(key)) keys.push(key);
   if (keys.length === 0) return 0;
@@ -29,11 +29,11 @@ export async function adoptSegments(
     const current = await pitrStore.lock(transaction, organizationId, projectId);
     if (current?.logId !== logId) return 0;
     // Capture may have recorded some of them meanwhile.
-    const catalogued = await pitrStore.segmentKeys(transaction, logId);
+    const catalogued = await segmentStore.keys(transaction, logId);
     const found = unknown.filter(
       ({ key, coveredThrough }) => !catalogued.has(key) && coveredThrough > current.startedFrom,
     );
-    const captured = await segmentStore.capturedSegments(transaction, logId);
+    const captured = await segmentStore.captured(transaction, logId);
     const filling = await fillGaps(transaction, current, captured, found);
     const others = found.filter((segment) => !filling.includes(segment));
     const taken = [...filling, ...(current.enabled ? [] : await continueLog(transaction, current, captured, others))];
@@ -51,7 +51,7 @@ async function insert(
   const { organizationId, projectId, logId, nextSequence } = row;
   const now = platform.clock.now();
   for (const [index, segment] of taken.entries())
-    await pitrStore.insertSegment(transaction, { ...row, nextSequence: nextSequence + index }, segment, now);
+    await segmentStore.insert(transaction, { ...row, nextSequence: nextSequence + index }, segment, now);
   await pitrStore.update(transaction, organizationId, projectId, { nextSequence: nextSequence + taken.length });
   await audit.noteSystem(transaction, organizationId, {
     action: 'pitr.segments_taken_up',

@@ -2,6 +2,7 @@ import { type BlobStore, logSegmentsPrefix } from '@holdfast/engine';
 import type { PitrContext } from '../context.ts';
 import { logLockName, openLog } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import { isTimeCatalogued } from './orphan-logs.ts';
 
 /**
@@ -21,8 +22,8 @@ export async function copyMissingSegments(
     const found = await database.tenant(organizationId, async (transaction) => {
       const row = await pitrStore.find(transaction, organizationId, projectId);
       if (row?.logId !== logId || row.storageDestinationId !== storageDestinationId) return undefined;
-      const known = await pitrStore.segmentKeys(transaction, logId);
-      return { row, known, gaps: await pitrStore.gaps(transaction, logId) };
+      const known = await segmentStore.keys(transaction, logId);
+      return { row, known, gaps: await segmentStore.gaps(transaction, logId) };
     });
     if (!found) return 0;
     const { row, known, gaps } = found;

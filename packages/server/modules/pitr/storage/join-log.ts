@@ -4,6 +4,7 @@ import type { PitrContext } from '../context.ts';
 import { laterOf } from '../coverage.ts';
 import { type OpenedLog, openLogToRead } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import { consecutiveSegments } from './consecutive-segments.ts';
 
 export interface FoundLog {
@@ -134,7 +135,7 @@ function takenTimes(
 
 async function insert(transaction: Transaction, row: LogRow, segments: readonly LogSegment[], now: Date) {
   for (const [index, segment] of segments.entries())
-    await pitrStore.insertSegment(transaction, { ...row, nextSequence: row.nextSequence + index }, segment, now);
+    await segmentStore.insert(transaction, { ...row, nextSequence: row.nextSequence + index }, segment, now);
 }
 
 /** Adds the gap up to the beginning of the known log to the last segment. */

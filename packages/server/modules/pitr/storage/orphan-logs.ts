@@ -11,7 +11,7 @@ import { dayMs } from '../../../platform/durations.ts';
 import { type DestinationRow, type OrphanObject, Sweep, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
-import { segmentStore } from './segment-store.ts';
+import { segmentStore } from '../segment-store.ts';
 
 /** The writer of an older object has recorded it in the catalogue long ago, or never will. */
 const youngMs = dayMs;
@@ -53,14 +53,14 @@ async function ownerOf(
   const row = await database.system((transaction) => pitrStore.findByLog(transaction, logId));
   if (!row) {
     const isWhole = (await store.head(logManifestKey(logId))) !== undefined;
-    const isTaken = await database.system((transaction) => segmentStore.isTaken(transaction, logId));
+    const isTaken = await database.system((transaction) => pitrStore.isTaken(transaction, logId));
     if (isWhole) onKept?.(logId, isTaken ? takenTime : 'no record knows this log; a rescan registers it');
     return () => isWhole;
   }
   if (row.organizationId !== destination.organizationId) return () => true;
   const { keys, gaps } = await database.tenant(row.organizationId, async (transaction) => ({
-    keys: await pitrStore.segmentKeys(transaction, logId),
-    gaps: await pitrStore.gaps(transaction, logId),
+    keys: await segmentStore.keys(transaction, logId),
+    gaps: await segmentStore.gaps(transaction, logId),
   }));
   let isReported = false;
   return (key) => {

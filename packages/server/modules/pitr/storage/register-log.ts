@@ -5,6 +5,7 @@ import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
 import { logLockName } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import { consecutiveSegments } from './consecutive-segments.ts';
 import { type FoundLog, joinLog } from './join-log.ts';
 
@@ -57,7 +58,7 @@ async function register(context: PitrContext, place: Place, logId: string): Prom
     if (!isNew) return row;
     const now = context.backups.platform.clock.now();
     for (const [index, segment] of segments.entries())
-      await pitrStore.insertSegment(transaction, { ...row, nextSequence: index }, segment, now);
+      await segmentStore.insert(transaction, { ...row, nextSequence: index }, segment, now);
     await pitrStore.update(transaction, organizationId, row.projectId, { nextSequence: segments.length });
     await context.backups.audit.noteSystem(transaction, organizationId, {
       action: 'pitr.log_registered',

@@ -13,10 +13,10 @@ import type { PitrContext } from '../context.ts';
 import { openLog } from '../log-access.ts';
 import { writeManifestOnce } from '../log-manifest.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import { adoptSegments } from './adopt-segments.ts';
 import { copyMissingSegments } from './copy-missing-segments.ts';
 import { faultOf, registerLog } from './register-log.ts';
-import { segmentStore } from './segment-store.ts';
 
 /**
  * Registers unknown logs for the projects of their databases, switched off, or joins them to the log that the project
@@ -92,7 +92,7 @@ const lostReason = 'What was captured then is gone from its storage.';
 async function findLost(context: PitrContext, row: LogRow, store: BlobStore, signal: AbortSignal): Promise<number> {
   const { database } = context.backups.platform;
   const { organizationId, projectId, logId } = row;
-  const said = await database.tenant(organizationId, (transaction) => segmentStore.storedSegments(transaction, logId));
+  const said = await database.tenant(organizationId, (transaction) => segmentStore.stored(transaction, logId));
   const there = new Set<string>();
   for await (const { key } of store.list(logSegmentsPrefix(logId), { signal })) there.add(key);
   const missing = said.filter(({ key }) => !there.has(key));
@@ -105,8 +105,8 @@ async function findLost(context: PitrContext, row: LogRow, store: BlobStore, sig
   }
   if (lost.length > 0 || regained.length > 0 || isClosed)
     await database.tenant(organizationId, async (transaction) => {
-      await segmentStore.loseSegments(transaction, logId, sequencesOf(lost), lostReason);
-      await segmentStore.regainSegments(transaction, logId, sequencesOf(regained));
+      await segmentStore.lose(transaction, logId, sequencesOf(lost), lostReason);
+      await segmentStore.regain(transaction, logId, sequencesOf(regained));
       await context.backups.audit.noteSystem(transaction, organizationId, {
         action: 'pitr.log_compared',
         resource: { type: 'project', id: projectId },

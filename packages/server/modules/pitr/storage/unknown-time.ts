@@ -1,7 +1,8 @@
 import { instantDigits, logSegmentsPrefix } from '@holdfast/engine';
 import type { PitrContext } from '../context.ts';
 import { openLog } from '../log-access.ts';
-import { type LogRow, pitrStore } from '../pitr-store.ts';
+import type { LogRow } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 
 /**
  * Whether storage holds captured time after the end of a log that the catalogue does not know, because the database was
@@ -10,8 +11,8 @@ import { type LogRow, pitrStore } from '../pitr-store.ts';
 export async function holdsUnknownLaterTime(context: PitrContext, row: LogRow, signal: AbortSignal): Promise<boolean> {
   const { logId, organizationId, startedFrom, coveredThrough } = row;
   const { known, last } = await context.backups.platform.database.tenant(organizationId, async (transaction) => ({
-    known: await pitrStore.segmentKeys(transaction, logId),
-    last: await pitrStore.lastSegment(transaction, logId),
+    known: await segmentStore.keys(transaction, logId),
+    last: await segmentStore.last(transaction, logId),
   }));
   const log = await openLog(context, row);
   try {

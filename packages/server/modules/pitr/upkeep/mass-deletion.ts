@@ -6,7 +6,8 @@ import type { ProjectRow } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog, lastReachable } from '../coverage.ts';
 import { type MassDeletion, massDeletion, toExact } from '../pitr-events.ts';
-import { type DeletesOfSegment, type LogRow, pitrStore } from '../pitr-store.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { type DeletesOfSegment, segmentStore } from '../segment-store.ts';
 
 /** Fewer deletions than this are normal, whatever their share. */
 const deletesMin = 50;
@@ -35,7 +36,7 @@ export async function reportMassDeletion(
   const { clock, config, outbox } = context.backups.platform;
   const now = clock.now();
   const since = instantFromDate(new Date(Date.parse(segment.coveredThrough) - windowMs));
-  const segments = await pitrStore.deletesSince(transaction, row.logId, since);
+  const segments = await segmentStore.deletesSince(transaction, row.logId, since);
   const deletes = segments.reduce((sum, one) => sum + one.deletes, 0);
   if (deletes < deletesMin || (await wasReported(transaction, row, now))) return;
   const coverage = await coverageOfLog(transaction, row);
@@ -77,7 +78,7 @@ export async function reportMassDeletion(
 async function wasReported(transaction: Transaction, row: LogRow, now: Date): Promise<boolean> {
   const { anomalyToldAt: toldAt, logId } = row;
   if (toldAt === null || now.getTime() - toldAt.getTime() >= quietMs) return false;
-  const since = await pitrStore.deletesSince(transaction, logId, instantFromDate(toldAt));
+  const since = await segmentStore.deletesSince(transaction, logId, instantFromDate(toldAt));
   const times = [toldAt.getTime(), ...inEarnest(since).map(({ before }) => Date.parse(before))];
   return times.every((time, index) => index === 0 || time - times[index - 1]! <= windowMs);
 }

@@ -9,6 +9,7 @@ import { requestBase } from '../enable-pitr.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
 import { openPast } from '../past/open-past.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import { reportMassDeletion } from './mass-deletion.ts';
 
 type Result = Awaited<ReturnType<typeof reconcile>>;
@@ -97,7 +98,7 @@ async function settle(context: PitrContext, project: ProjectRow, row: LogRow, co
       });
       return false;
     }
-    if (segment) await pitrStore.insertSegment(transaction, current, segment, now);
+    if (segment) await segmentStore.insert(transaction, current, segment, now);
     const updated = await pitrStore.update(transaction, organizationId, projectId, {
       nextSequence: current.nextSequence + (segment ? 1 : 0),
       reconcileDueAt: new Date(now.getTime() + pauseMs(result.documents, platform.config.PITR_READS_PER_HOUR)),

@@ -11,6 +11,7 @@ import { type Coverage, coverageOfLog } from '../coverage.ts';
 import { deleteLogOf, removeOriginals } from '../disable-pitr.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
 import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import { holdsUnknownLaterTime } from '../storage/unknown-time.ts';
 import { retainedFrom } from './retained-from.ts';
 
@@ -155,7 +156,7 @@ async function removeSegments(
     for (let more = true; more && !signal.aborted; ) {
       const segments = await database.tenant(row.organizationId, async (transaction) =>
         (await mayRemove(context, transaction, row))
-          ? pitrStore.segmentsThrough(transaction, row.logId, through, segmentsAtOnce)
+          ? segmentStore.endingBy(transaction, row.logId, through, segmentsAtOnce)
           : undefined,
       );
       if (!segments) return false;
@@ -169,7 +170,7 @@ async function removeSegments(
           log.warn({ err: error, logId: row.logId }, 'an old part of a log is locked; a sweep removes it afterwards');
         });
       await database.tenant(row.organizationId, (transaction) =>
-        pitrStore.removeSegments(
+        segmentStore.remove(
           transaction,
           row.logId,
           segments.map(({ sequence }) => sequence),

@@ -9,6 +9,7 @@ import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
 import { keepManifestOfLocked } from '../log-manifest.ts';
 import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
+import { segmentStore } from '../segment-store.ts';
 import { retainedFrom } from './retained-from.ts';
 
 const dueAtOnce = 20;
@@ -57,7 +58,7 @@ async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date)
     const coverage = await coverageOfLog(transaction, row);
     const base = coverage.bases.at(-1);
     if (!base || !isReachable(row.coveredThrough, coverage)) return;
-    const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, row.coveredThrough);
+    const keys = await segmentStore.keysBetween(transaction, row.logId, base.snapshotTime, row.coveredThrough);
     // Old time can be removed only when a base of the log's own covers its end.
     const own = coverage.bases.findLast(({ trigger, isSound }) => trigger === 'pitr' && isSound);
     const place = await storageStore.find(transaction, organizationId, row.storageDestinationId);
