@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type {
   BlobInfo,
   CallOptions,
@@ -29,7 +28,6 @@ import {
   unexpectedName,
 } from '../attempt.ts';
 import { collect } from '../collect.ts';
-import { crc32c } from '../crc32c.ts';
 import { forEachLimited } from '../for-each-limited.ts';
 import { hiddenAmong, PurgeCount } from '../hidden.ts';
 import { bytesMaxDefault, folderPrefix } from '../keys.ts';
@@ -38,6 +36,7 @@ import { type RetryPolicy, retryDefault, retrying } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
 import { bucketPath, GcsClient, type GcsConnection } from './client.ts';
 import { gcsError, isMissingBucket, statusOf } from './errors.ts';
+import { isHashOf, md5Of } from './hashes.ts';
 import { type ObjectResource, objectFields, readLockAbility, readObject, readPage } from './resources.ts';
 
 export interface GcsStoreOptions extends GcsConnection {
@@ -97,9 +96,7 @@ export class GcsAttempts implements AttemptStore {
         if (size === undefined) throw damagedInTransit(this.location, key);
         if (size > bytesMax) throw tooLarge(this.location, key, size, bytesMax);
         const bytes = await collect(answer, size, signal);
-        const { md5, crc32c: crc } = parseHashes(answer.headers['x-goog-hash']);
-        const isRight = bytes && (md5 !== undefined ? md5Of(bytes) === md5 : crc32cOf(bytes) === crc);
-        if (!isRight) throw damagedInTransit(this.location, key);
+        if (!bytes || !isHashOf(bytes, answer.headers['x-goog-hash'])) throw damagedInTransit(this.location, key);
         return bytes;
       } finally {
         if (!answer.complete) answer.destroy();
@@ -358,28 +355,8 @@ export class GcsAttempts implements AttemptStore {
   }
 }
 
-function md5Of(bytes: Uint8Array): string {
-  return createHash('md5').update(bytes).digest('base64');
-}
-
-/** Slow. Needed only for objects that others composed, which have no MD5. */
-function crc32cOf(bytes: Uint8Array): string {
-  const digest = Buffer.alloc(4);
-  digest.writeUInt32BE(crc32c(bytes));
-  return digest.toString('base64');
-}
-
 function lengthOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-function parseHashes(header: string | string[] | undefined): { md5?: string; crc32c?: string } {
-  const hashes: Record<string, string> = {};
-  for (const pair of String(header ?? '').split(',')) {
-    const equals = pair.indexOf('=');
-    if (equals > 0) hashes[pair.slice(0, equals).trim()] = pair.slice(equals + 1);
-  }
-  return hashes;
 }
 
 /** Our etag is Google's generation: it names one writing of the object. Generation 0 means that there is none. */

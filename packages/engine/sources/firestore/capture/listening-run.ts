@@ -13,6 +13,7 @@ import type { NewGroup } from './groups.ts';
 import { CatchUpNeeded, Listening, needsCatchUp } from './listening.ts';
 import { historyOfNewGroups, type NewGroupHistory } from './new-group-history.ts';
 import { findWithheldChanges, type ResumedGroup } from './resume-check.ts';
+import { gapOfInterruption, gapOfNewGroups } from './stretch-gaps.ts';
 
 /** This many full batches may wait for a snapshot; with more, a scan is better. */
 const pendingFactor = 16;
@@ -228,7 +229,7 @@ export class ListeningRun {
     }
     if (await this.#proveGroups(through)) return;
     const resumeToken = this.#listening.snapshotTime === through ? this.#listening.resumeToken : undefined;
-    let gap = this.#gapOfInterruption(changes, through) ?? this.#gapOfNewGroups(through);
+    let gap = this.#gapBefore(through, changes.length > 0);
     const past = await this.#historyOfNewGroups(changes, through, gap !== undefined);
     const marks = [...past.marks, through];
     changes = inCommitOrder([...changes, ...past.changes]);
@@ -249,6 +250,13 @@ export class ListeningRun {
     }
     // Only now, because a group found late in this stretch was missed since the previous proof.
     if (this.#provedThrough !== undefined) covered.proved(this.#provedThrough);
+  }
+
+  #gapBefore(through: Instant, hasChanges: boolean): CaptureGap | undefined {
+    const { options, covered } = this.#parts;
+    const from = this.#interruptedSince;
+    if (from !== undefined) return gapOfInterruption({ from, through }, hasChanges, this.#blindMs, options);
+    return this.#newGroups.size === 0 ? undefined : gapOfNewGroups({ from: covered.through, through }, options);
   }
 
   /** Withheld changes were found as of `through`, so behind an interruption no earlier instant is exact. */
@@ -361,39 +369,5 @@ export class ListeningRun {
     this.#unprovedRounds += isOpen ? 1 : 0;
     this.#provesAgain = isOpen && isWhole === false && this.#unprovedRounds < unprovedRoundsMax;
     return isOpen;
-  }
-
-  /**
-   * Changes while nobody listened are known only as of the end, and documents that came and went are not known at all.
-   */
-  #gapOfInterruption(changes: readonly Change[], through: Instant): CaptureGap | undefined {
-    const from = this.#interruptedSince;
-    const { exactWithinMs } = this.#parts.options;
-    if (from === undefined) return undefined;
-    const interrupted = 'Capture was interrupted:';
-    const brief = { from, through, reason: 'Capture was interrupted for a moment.', isBrief: true } as const;
-    if (Date.parse(through) - Date.parse(from) <= exactWithinMs) return brief;
-    if (changes.length > 0)
-      return { from, through, reason: `${interrupted} what changed meanwhile is known only as of the end.` };
-    // A database without changes sends few snapshots, but changes are heard at once, so that time was not missed.
-    if (this.#blindMs <= exactWithinMs) return brief;
-    const reason = `${interrupted} nothing is different behind it, but what came and went meanwhile is not known.`;
-    return { from, through, reason, isQuiet: true };
-  }
-
-  /**
-   * A stretch is usually as long as a batch is open. When it was longer, what came and went in a new group is unknown
-   * for too long.
-   */
-  #gapOfNewGroups(through: Instant): CaptureGap | undefined {
-    const { exactWithinMs, batchIntervalMs } = this.#parts.options;
-    const from = this.#parts.covered.through;
-    const isShort = Date.parse(through) - Date.parse(from) <= exactWithinMs + batchIntervalMs;
-    if (this.#newGroups.size === 0 || isShort) return undefined;
-    return {
-      from,
-      through,
-      reason: 'A collection appeared: what changed in it meanwhile is known only as of the end.',
-    };
   }
 }
