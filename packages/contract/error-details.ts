@@ -26,7 +26,7 @@ export const validationDetails = fieldFault
       .array(fieldFault)
       .max(50)
       .optional()
-      .describe('All faults, when there are several; the first stands above.'),
+      .describe('All faults, if there are several; the first one is above.'),
   })
   .meta({ id: 'ValidationErrorDetails', description: 'Where and why the request is not valid.' });
 
@@ -38,11 +38,11 @@ export const forbiddenDetails = z
     reason: z
       .enum(['sign_up_closed', 'plan_changes_closed'])
       .optional()
-      .describe('What the operator of this installation keeps closed.'),
+      .describe('What the operator of this installation does not allow.'),
   })
   .meta({
     id: 'ForbiddenDetails',
-    description: 'The scope the API key lacks, the plan the organization lacks, or what is closed here.',
+    description: 'The missing scope of the API key, the missing plan, or what the operator does not allow.',
   });
 
 export const permissionDetails = z
@@ -56,11 +56,11 @@ export const inUseDetails = z
       .max(100)
       .describe('What uses the resource.'),
   })
-  .meta({ id: 'ResourceInUseDetails', description: 'What has to end or go before the resource can change.' });
+  .meta({ id: 'ResourceInUseDetails', description: 'What must end or be removed before the resource can change.' });
 
 export const limitDetails = z
-  .object({ limit: count().describe('How many there may be.') })
-  .meta({ id: 'LimitReachedDetails', description: 'The limit that is reached.' });
+  .object({ limit: count().describe('The maximum number.') })
+  .meta({ id: 'LimitReachedDetails', description: 'The limit that was reached.' });
 
 export const stateDetails = z
   .object({
@@ -68,17 +68,17 @@ export const stateDetails = z
     reason: z
       .enum(['realtime_updates_disabled'])
       .optional()
-      .describe('What the database was made without, where changes cannot be captured.'),
-    storageDestinationId: reference().optional().describe('Where captured changes lie already.'),
+      .describe('The missing feature of the database, without which changes cannot be captured.'),
+    storageDestinationId: reference().optional().describe('Where captured changes are stored already.'),
     storageDestinationIds: z
       .array(reference())
       .max(100)
       .optional()
-      .describe('Two destinations that are one place, where two are needed.'),
-    undoneBy: reference().optional().describe('The undo that the restore has already.'),
+      .describe('Two destinations that are the same place, although two places are needed.'),
+    undoneBy: reference().optional().describe('The existing undo of the restore.'),
     safetyBackupId: reference().optional().describe('The backup that an undo would need.'),
   })
-  .meta({ id: 'InvalidStateDetails', description: 'What does not allow the call; each field where it applies.' });
+  .meta({ id: 'InvalidStateDetails', description: 'Why the call is not allowed; each field only if it applies.' });
 
 export const unauthorizedDetails = z
   .object({
@@ -109,7 +109,7 @@ export const sourceDetails = z
     projectId: reference().optional(),
     storageDestinationId: reference().optional(),
     reason: text({ max: 2000 }).optional().describe('What the other side said.'),
-    cause: text({ max: 200 }).optional().describe('Its own code for it, such as `SignatureDoesNotMatch`.'),
+    cause: text({ max: 200 }).optional().describe('Its own code, such as `SignatureDoesNotMatch`.'),
     step: text({ max: 50 }).optional().describe('The step that failed.'),
     missing: text({ max: 500 }).optional().describe('The role or permission that is missing.'),
     reconnect: text({ max: 500 }).optional().describe('The call that repairs the connection.'),
@@ -137,20 +137,20 @@ export const jobErrorDetails = decryptionDetails
     backupId: reference().optional(),
     code: text({ max: 200 })
       .optional()
-      .describe("The other side's own code for it, such as `SignatureDoesNotMatch` or `ENOSPC`."),
-    grpcCode: text({ max: 50 }).optional().describe('The code of Firestore for it.'),
-    status: integer({ min: 100, max: 599 }).optional().describe('The HTTP status that the other side answered with.'),
-    requestId: text({ max: 200 }).optional().describe('The id under which the storage knows the call that failed.'),
+      .describe('The code from the source or the storage, such as `SignatureDoesNotMatch` or `ENOSPC`.'),
+    grpcCode: text({ max: 50 }).optional().describe("Firestore's own code."),
+    status: integer({ min: 100, max: 599 }).optional().describe('The HTTP status from the source or the storage.'),
+    requestId: text({ max: 200 }).optional().describe("The storage's own id of the failed call."),
     permission: text({ max: 200 }).optional().describe('The permission that the credentials lack.'),
     host: text({ max: 300 }).optional().describe('The host that could not be reached.'),
-    region: text({ max: 100 }).optional().describe('The region whose endpoint is not known.'),
+    region: text({ max: 100 }).optional().describe('The region without a known endpoint.'),
     key: text({ max: 2000 }).optional().describe('The object in the storage.'),
     missingObjects: z
       .array(text({ max: 2000 }))
       .max(10)
       .optional()
-      .describe('Some of the objects that are not there, or not as they were written.'),
-    attempts: count().optional().describe('How often the call was tried.'),
+      .describe('Some of the objects that are missing or have changed.'),
+    attempts: count().optional().describe('The number of attempts.'),
   })
-  .meta({ id: 'JobErrorDetails', description: 'What is known of the failure; each field where it applies.' });
+  .meta({ id: 'JobErrorDetails', description: 'What is known about the failure; each field only if it applies.' });
 export type JobErrorDetails = z.infer<typeof jobErrorDetails>;

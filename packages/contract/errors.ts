@@ -42,7 +42,7 @@ export const errors = {
   FORBIDDEN: {
     status: 403,
     description:
-      'The credential is good but does not reach this: not a member, an API key without the scope or where keys are not allowed, a plan that lacks the feature, or a cookie call from another origin.',
+      'The credential is valid but does not allow this: not a member, an API key without the scope or where keys are not allowed, a plan that lacks the feature, or a cookie call from another origin.',
     details: forbiddenDetails,
   },
   PERMISSION_DENIED: {
@@ -68,7 +68,7 @@ export const errors = {
   },
   COLLECTION_NOT_FOUND: {
     status: 404,
-    description: 'None of the collections that were named holds a document there.',
+    description: 'None of the named collections has a document there.',
     job: {
       retryable: false,
       advice: 'Compare the names with the list of collections; capital letters count.',
@@ -94,7 +94,7 @@ export const errors = {
   },
   LIMIT_REACHED: {
     status: 409,
-    description: 'There are as many of these as this installation allows.',
+    description: 'This installation does not allow more of these.',
     details: limitDetails,
   },
   INVALID_STATE: {
@@ -113,7 +113,7 @@ export const errors = {
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The body is larger than 1 MiB.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, description: 'The body is not sent as `application/json`.' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, description: 'The idempotency key was used with another request.' },
-  RATE_LIMITED: { status: 429, description: 'Too many calls; `Retry-After` says when to go on.' },
+  RATE_LIMITED: { status: 429, description: 'Too many calls; `Retry-After` says when to try again.' },
   HEADERS_TOO_LARGE: { status: 431, description: 'The request headers are larger than the server reads.' },
   SERVICE_UNAVAILABLE: {
     status: 503,
@@ -240,7 +240,7 @@ export const errors = {
   },
   POINT_IN_TIME_UNAVAILABLE: {
     status: 409,
-    description: 'The instant lies in a gap or outside of what was captured.',
+    description: 'The instant is in a gap or outside the captured time.',
     details: pointInTimeDetails,
     job: { retryable: false, advice: 'Choose one of the two nearest reachable instants.' },
   },

@@ -40,7 +40,7 @@ const error = z.object({
   message: text({ max: 2000 }),
   details: jobErrorDetails
     .extend({ retryable: z.boolean(), advice: text({ max: 1000 }) })
-    .meta({ id: 'EventErrorDetails', description: 'What is known of the failure, and how to mend it.' }),
+    .meta({ id: 'EventErrorDetails', description: 'What is known about the failure, and how to fix it.' }),
 });
 
 const backup = z.object({
@@ -138,7 +138,7 @@ export const standardData = {
       suggestedPointInTime: timestamp()
         .nullable()
         .describe(
-          'The same or, where it lies in a gap or before a base, the last moment before it that can be reached; null without one.',
+          'The same moment, or the last one before it that can be restored, if it lies in a gap or before a base; null if there is none.',
         ),
       collections: z.array(firestoreName({ max: 1500 })).max(100),
     }),
@@ -169,14 +169,14 @@ export const standardMetadata = z
       .nullable()
       .optional()
       .describe(
-        'On every backup event, null when no schedule asked for the backup; on `schedule.triggered` and `schedule.failed`.',
+        'On every backup event, null if no schedule started the backup; on `schedule.triggered` and `schedule.failed`.',
       ),
     attempt: integer({ min: 1, max: 1000 }).describe('The attempt of this delivery.'),
-    deliveryId: identifier('dlv').describe('The same on every attempt; tells duplicates.'),
+    deliveryId: identifier('dlv').describe('The same on every attempt; use it to detect duplicates.'),
     maxAttempts: integer({ min: 1, max: 5 })
       .optional()
       .describe(
-        'On `*.failed` events: how many attempts a delivery gets by itself. One that somebody asked for counts on: `attempt` may be larger.',
+        'On `*.failed` events: the number of automatic attempts. Attempts that somebody requests count too, so `attempt` may be larger.',
       ),
     willRetry: z
       .boolean()

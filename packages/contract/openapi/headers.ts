@@ -27,7 +27,7 @@ export const headers: Readonly<Record<string, Header>> = {
     description: 'Present on an answer that was stored for this idempotency key.',
     schema: { type: 'string', enum: ['true'] },
   },
-  Location: textHeader('Where the resource, the work or the next step is found.', '^[!-~]+$', 4096),
+  Location: textHeader('The address of the resource, the job or the next step.', '^[!-~]+$', 4096),
   RateLimit: textHeader(
     'What is left of the limit: `"default";r=599;t=12` leaves 599 calls for the next 12 seconds.',
     '^[ -~]+$',
@@ -37,7 +37,7 @@ export const headers: Readonly<Record<string, Header>> = {
   'Retry-After': integerHeader('Seconds to wait before trying again.'),
   'WWW-Authenticate': textHeader('How to authenticate.', '^Bearer', 500),
   'X-Request-Id': textHeader(
-    'Names this request in logs and audit rows; taken from the request when it is well formed.',
+    'Identifies this request in logs and audit rows; taken from the request if it is well formed.',
     '^[!-~]+$',
     200,
   ),
@@ -75,12 +75,12 @@ const parameter = (name: string, description: string, schema: object) => ({
 export const headerParameters = {
   OrganizationId: parameter(
     'X-Organization-Id',
-    'The organization the call works in. Needed with an access token; an API key implies its own, and refuses another.',
+    'The organization of the call. Required with an access token; an API key has its own and refuses any other.',
     { type: 'string', pattern: '^org_[0-9A-Za-z]+$', maxLength: 64 },
   ),
   IdempotencyKey: parameter(
     'Idempotency-Key',
-    'Chosen by the caller: within 24 hours the same key with the same body answers what the first call answered.',
+    'Chosen by the caller. Within 24 hours, the same key with the same body returns the answer of the first call.',
     { type: 'string', pattern: '^[ -~]+$', minLength: 1, maxLength: 255 },
   ),
   IfMatch: parameter('If-Match', 'Change only if the resource still has this ETag.', {

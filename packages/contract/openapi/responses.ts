@@ -43,7 +43,7 @@ function streamContent(success: Success & { kind: 'stream' }, schemas: SchemaCol
         schema:
           contentType === 'application/json'
             ? { type: 'array', items: item, maxItems: 100_000_000 }
-            : { description: 'One entry after the other.', contentMediaType: contentType, contentSchema: item },
+            : { description: 'One entry after another.', contentMediaType: contentType, contentSchema: item },
       },
     ]),
   );
@@ -59,7 +59,7 @@ function content(success: Success, schemas: SchemaCollection) {
 const statusNames: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
-  202: 'Accepted; the work goes on after this answer.',
+  202: 'Accepted; the work continues after this answer.',
   302: 'Go to `Location`.',
   503: 'The service cannot work at the moment.',
 };

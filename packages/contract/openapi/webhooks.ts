@@ -27,7 +27,7 @@ const headersByFormat: Readonly<Record<EventFormat, object[]>> = {
     header(
       'X-Service-Signature-Previous',
       false,
-      'The same with the old secret, for 24 hours after a rotation. Those before it, while their own 24 hours last, sign in further headers with `-2`, `-3` and so on behind this name.',
+      'The same with the old secret, for 24 hours after a rotation. Secrets before it, during their own 24 hours, sign in further headers: this name followed by `-2`, `-3` and so on.',
       signature,
     ),
     header('X-Service-Timestamp', true, 'Unix seconds; refuse what is more than 300 seconds off.', {
@@ -35,7 +35,7 @@ const headersByFormat: Readonly<Record<EventFormat, object[]>> = {
       pattern: '^[0-9]+$',
       maxLength: 12,
     }),
-    header('X-Service-Delivery-Id', true, 'The same on every attempt; tells duplicates.', {
+    header('X-Service-Delivery-Id', true, 'The same on every attempt; use it to detect duplicates.', {
       type: 'string',
       pattern: '^dlv_[0-9A-Za-z]+$',
       maxLength: 64,
@@ -60,7 +60,7 @@ const headersByFormat: Readonly<Record<EventFormat, object[]>> = {
     header(
       'X-Webhook-Signature-Previous',
       false,
-      'The same with the old secret, for 24 hours after a rotation. Those before it, while their own 24 hours last, sign in further headers with `-2`, `-3` and so on behind this name.',
+      'The same with the old secret, for 24 hours after a rotation. Secrets before it, during their own 24 hours, sign in further headers: this name followed by `-2`, `-3` and so on.',
       signature,
     ),
   ],
@@ -115,9 +115,9 @@ function describeEvent(
         },
       },
       responses: {
-        '2XX': { description: 'Taken.' },
-        '4XX': { description: 'Not taken. 410 disables the webhook.' },
-        '5XX': { description: 'Not taken.' },
+        '2XX': { description: 'Accepted.' },
+        '4XX': { description: 'Not accepted. 410 disables the webhook.' },
+        '5XX': { description: 'Not accepted.' },
       },
     },
   };

@@ -24,7 +24,7 @@ export const exportAuditLogs = operation({
   path: api('/audit-logs/export'),
   tag,
   summary: 'Export the audit log',
-  description: 'Streams the file. Cells that a spreadsheet would run are neutralised.',
+  description: 'Streams the file. CSV cells that a spreadsheet would run as formulas are made harmless.',
   access,
   query: exportAuditLogsQuery,
   success: {
@@ -42,7 +42,7 @@ export const verifyAuditLogs = operation({
   path: api('/audit-logs/verify'),
   tag,
   summary: 'Verify the audit log',
-  description: 'Walks the hash chain of the organization and tells whether it is whole.',
+  description: "Checks the organization's hash chain from beginning to end.",
   access,
   success: ok(auditVerification),
   errors: [],

@@ -35,20 +35,20 @@ export const startSignIn = operation({
       ),
     state: text({ min: 1, max: 512 })
       .optional()
-      .describe('Comes back beside the code, so that who began the sign-in knows the answer for its own.'),
+      .describe('Returned together with the code, so that the caller can match the answer to its request.'),
     code_challenge: z
       .string()
       .max(43)
       .regex(/^[A-Za-z0-9_-]{43}$/)
       .optional()
       .describe(
-        'PKCE: SHA-256 of a verifier, in base64url. The code is then worth nothing without that `codeVerifier`.',
+        'PKCE: SHA-256 of a verifier, in base64url. The code then works only together with that `codeVerifier`.',
       ),
-    code_challenge_method: z.enum(['S256']).optional().describe('`S256`, which is meant when it is absent too.'),
+    code_challenge_method: z.enum(['S256']).optional().describe('`S256`; absent means the same.'),
     scope: z
       .enum(['identity'])
       .optional()
-      .describe("`identity` asks for who the person is and nothing more; absent: also for the person's projects."),
+      .describe("`identity` asks only for the person's identity; absent: also for access to the person's projects."),
   }),
   success: redirect,
   errors: ['INVALID_STATE'],
@@ -136,7 +136,7 @@ export const listSessions = operation({
   path: api('/auth/sessions'),
   tag,
   summary: "List the caller's sessions",
-  description: 'Every sign-in of the caller that is still good, newest first.',
+  description: "The caller's valid sign-ins, newest first.",
   access: person,
   query: pageQuery,
   success: list(session),

@@ -41,7 +41,7 @@ export const listBackupDocuments = operation({
   tag,
   summary: 'List documents of a backup',
   description:
-    'In the order of their names. Values take the form of the Firestore REST API. A search looks for a bounded time; the cursor goes on where it stopped.',
+    'In the order of their names. Values take the form of the Firestore REST API. A search has a time limit; the cursor continues where it stopped.',
   access,
   params,
   query: listBackupDocumentsQuery,
@@ -92,7 +92,7 @@ export const exportBackup = operation({
   path: api('/backups/{backupId}/export'),
   tag,
   summary: 'Export a backup',
-  description: 'Streams one document per line; for an increment the whole view it stands for.',
+  description: 'Streams one document per line; for an increment, all documents as of its moment.',
   access,
   params,
   query: exportBackupQuery,
@@ -112,7 +112,7 @@ export const streamBackupEvents = operation({
   tag,
   summary: 'Follow a backup live',
   description:
-    'Server-sent events, one per step of progress; the stream ends with the job. A process that stops ends it before, with `retry`: follow again.',
+    'Server-sent events, one per step of progress; the stream ends with the job. If the server process stops, it ends earlier with `retry`: connect again.',
   access,
   params,
   success: { kind: 'stream', status: 200, contentTypes: ['text/event-stream'], schema: backupEvent },

@@ -39,7 +39,7 @@ export const createBackup = operation({
   tag,
   summary: 'Start a backup',
   description:
-    'Answers at once; the record tells how it goes, also when source or storage are failing. One backup runs per project, the next waits. A dry run answers 200 with what the backup would take; it alone meets the source, or what a synthetic backup would be merged from, at once.',
+    'Answers at once. Errors of the source or the storage appear later in the record. Only one backup runs per project; the next one waits. A dry run reads the source (or what a synthetic backup would be merged from) at once, and answers 200 with what the backup would take.',
   access: creates,
   body: createBackupRequest,
   success: accepted(backup),
@@ -93,7 +93,7 @@ export const deleteBackup = operation({
   tag,
   summary: 'Delete a backup',
   description:
-    'Refused while increments depend on it, something reads it, such as a restore, an export or a migration, or captured time that is still kept can be reached from it alone (RESOURCE_IN_USE), and under legal hold or object lock (INVALID_STATE). Increments that were merged into a synthetic backup of the same moment do not stand in the way: they are deleted together with it. Those in the middle of a merged chain do: their moments would be gone.',
+    'RESOURCE_IN_USE while increments depend on it, while something reads it (such as a restore, an export or a migration), or while captured changes that are still kept can only be restored with it. INVALID_STATE under legal hold or object lock. Increments that were merged into a synthetic backup of the same moment do not prevent the deletion: they are deleted with it. Those in the middle of a merged chain do, because their moments would be lost.',
   access: member('admin', 'backups:delete'),
   params,
   success: done,
@@ -107,8 +107,7 @@ export const cancelBackup = operation({
   path: api('/backups/{backupId}/cancel'),
   tag,
   summary: 'Cancel a backup',
-  description:
-    'Stops reading within seconds and removes what was written. One that has ended is refused (INVALID_STATE).',
+  description: 'Stops reading within seconds and removes what was written. INVALID_STATE if the backup has ended.',
   access: creates,
   params,
   success: ok(backup),
@@ -122,7 +121,7 @@ export const verifyBackup = operation({
   tag,
   summary: 'Verify a backup',
   description:
-    'Reads every segment again, opens it and compares hashes and counts. The result stands in `verification`. Only a completed backup can be verified (INVALID_STATE).',
+    'Reads and decrypts every segment and compares hashes and counts. The result is in `verification`. Only a completed backup can be verified (INVALID_STATE).',
   access: creates,
   params,
   success: accepted(backup),
@@ -137,7 +136,7 @@ export const holdBackup = operation({
   tag,
   summary: 'Put a backup under legal hold',
   description:
-    'Neither people nor retention can delete it, nor the project with its backups or the organization around it, until the hold is lifted.',
+    'Until the hold is lifted, neither people nor retention can delete the backup, its project together with its backups, or its organization.',
   access: holds,
   params,
   success: ok(backup),
@@ -165,7 +164,7 @@ export const startDrill = operation({
   tag,
   summary: 'Drill a restore',
   description:
-    'Restores into a scratch database, or into a named project whose database is empty, compares every value of every document, measures the time and leaves a signed report. A named target that is not empty is refused. What the drill wrote there stays; a drill never overwrites or deletes anything.',
+    'Restores into a scratch database, or into a given project with an empty database. Compares every value of every document, measures the time and writes a signed report. A given target that is not empty is refused. Documents written there stay; a drill never overwrites or deletes anything.',
   access: restores,
   params,
   body: startDrillRequest,

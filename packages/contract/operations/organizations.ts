@@ -108,7 +108,7 @@ export const deleteOrganization = operation({
   tag,
   summary: 'Delete the organization',
   description:
-    'Soft by default: recoverable for 30 days, and meanwhile nothing runs. With `force` everything is removed at once and its key is destroyed, so that no copy of its backups can be read again. Refused while a backup is under legal hold.',
+    'Soft by default: it can be recovered for 30 days, and nothing runs in that time. With `force` everything is removed at once and the key is destroyed, so that no copy of its backups can be read any more. Refused while a backup is under legal hold.',
   access: member('owner', null),
   body: deleteOrganizationRequest,
   success: ok(deletedOrganization),
@@ -191,7 +191,7 @@ export const rotateEncryptionKey = operation({
   path: api('/organizations/current/encryption-key/rotate'),
   tag,
   summary: "Rotate the organization's key",
-  description: 'Makes a new key and wraps the key of every backup anew, without touching backup data.',
+  description: 'Makes a new key and re-wraps the key of every backup with it. Backup data is not touched.',
   access: member('admin', 'organization:write'),
   plan: 'enterprise',
   success: ok(rotatedEncryptionKey),
@@ -205,7 +205,7 @@ export const takeRecoveryKit = operation({
   tag,
   summary: 'Take the recovery kit',
   description:
-    "A text file with the organization's keys, its destinations (no credentials) and the commands that restore with the command line alone. Whoever has it can read every backup: keep it where the service cannot get lost with it. A replayed answer (`Idempotency-Replayed: true`) holds no keys, and is no kit.",
+    "A text file with the organization's keys, its destinations (without credentials) and the commands that restore with the command line alone. Anyone who has it can read every backup. Keep it in another place than the service. A replayed answer (`Idempotency-Replayed: true`) contains no keys and is not a kit.",
   access: member('owner', null),
   secretAnswer: true,
   success: {

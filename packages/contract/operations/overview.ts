@@ -10,9 +10,9 @@ export const getOverview = operation({
   method: 'GET',
   path: api('/overview'),
   tag,
-  summary: 'Show how everything is',
+  summary: 'Show an overview',
   description:
-    'For every project whether it is protected and why not, its newest good backup against its schedule, its recovery window, its last drill and open anomalies; the next runs; stored bytes and reads by day.',
+    'For every project: whether it is protected, and if not why; its newest good backup compared with its schedule; its recovery window, last drill and open anomalies. Also the next runs, and stored bytes and reads by day.',
   access,
   success: ok(overview),
   errors: [],
@@ -25,7 +25,7 @@ export const streamOrganizationEvents = operation({
   tag,
   summary: 'Follow what changes',
   description:
-    'Server-sent events: what changed, by kind and id, of what the caller may see. A stream that nobody reads is ended.',
+    'Server-sent events: the kind and id of what changed, as far as the caller may see it. A stream that nobody reads is closed.',
   access,
   success: { kind: 'stream', status: 200, contentTypes: ['text/event-stream'], schema: organizationChange },
   errors: [],

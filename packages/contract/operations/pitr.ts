@@ -34,7 +34,7 @@ export const enablePitr = operation({
   tag,
   summary: 'Switch point-in-time recovery on',
   description:
-    'Takes a base backup and captures every change from then on. A log that was kept goes on; to keep it for fewer days than before needs the right to delete backups as well: the role admin, or the scope `backups:delete`.',
+    'Takes a base backup and captures every change from then on. A log that was kept continues. Keeping it for fewer days than before also needs the right to delete backups: the role admin, or the scope `backups:delete`.',
   access: switches,
   params,
   body: enablePitrRequest,
@@ -50,7 +50,7 @@ export const disablePitr = operation({
   tag,
   summary: 'Switch point-in-time recovery off',
   description:
-    'Capture stops; what was captured stays until its retention ends, unless `deleteLog` is true, which needs the right to delete backups as well (the role admin, or the scope `backups:delete`) and is refused while a restore brings back a moment of it.',
+    'Capture stops. Captured changes stay until their retention ends, unless `deleteLog` is true. `deleteLog` also needs the right to delete backups (the role admin, or the scope `backups:delete`) and is refused while a restore reads the log.',
   access: switches,
   params,
   body: disablePitrRequest,
@@ -65,7 +65,7 @@ export const getPitr = operation({
   path: api('/projects/{projectId}/pitr'),
   tag,
   summary: 'Show the recovery window',
-  description: 'Which instants can be reached, where the gaps are, and how far capture is behind.',
+  description: 'Which instants can be restored, where the gaps are, and how far capture is behind.',
   access: reads,
   params,
   query: pitrWindowQuery,

@@ -84,7 +84,7 @@ export const updateProject = operation({
   tag,
   summary: 'Change or move a project',
   description:
-    'Changes name and settings, or moves the project with its backups to another organization. A move needs admin or owner in both and no running job; schedules move along disabled.',
+    'Changes name and settings, or moves the project with its backups to another organization. A move needs the role admin or owner in both and no running job. Schedules move too, disabled.',
   access: edits,
   params,
   body: updateProjectRequest,
@@ -108,7 +108,7 @@ export const deleteProject = operation({
   tag,
   summary: 'Disconnect a project',
   description:
-    'Its backups stay until their retention ends, unless `deleteBackups` is true; what was captured of it goes. With `deleteBackups`, or when something was captured, an API key needs the scope `backups:delete` as well.',
+    'Its backups stay until their retention ends, unless `deleteBackups` is true. Its captured changes are deleted. With `deleteBackups`, or when there are captured changes, an API key also needs the scope `backups:delete`.',
   access: member('admin', 'projects:write'),
   params,
   query: deleteProjectQuery,
@@ -124,7 +124,7 @@ export const reconnectProject = operation({
   tag,
   summary: 'Repair the connection of a project',
   description:
-    'For a project connected by consent: the address where consent is given again. For the others: a fresh check. With `key`: the project is connected by this service account from now on, once the database has answered to it; refused, everything stays as it was.',
+    'For a project connected by consent: the address where a person consents again. For other projects: checks the connection. With `key`: uses this service account from now on, if the database accepts it; otherwise nothing changes.',
   access: edits,
   params,
   body: reconnectProjectRequest,
@@ -138,8 +138,9 @@ export const unfreezeRetention = operation({
   method: 'POST',
   path: api('/projects/{projectId}/retention/unfreeze'),
   tag,
-  summary: 'Let retention go on',
-  description: 'After an anomaly nothing of the project is removed until somebody has had a look and says so here.',
+  summary: 'Unfreeze retention',
+  description:
+    'After an anomaly nothing of the project is removed. Call this after you have looked at it: retention continues.',
   access: member('admin', 'projects:write'),
   params,
   success: ok(project),
@@ -153,7 +154,7 @@ export const listDocumentVersions = operation({
   tag,
   summary: 'List every known version of a document',
   description:
-    'From the backups, from the captured changes and from the live database, newest first. A backup that cannot be read takes nothing away from what others hold; it is named in `unreadable`.',
+    'From the backups, the captured changes and the live database, newest first. Backups that cannot be read are listed in `unreadable`; versions from elsewhere are still shown.',
   access: member('viewer', 'backups:read'),
   params,
   query: documentHistoryQuery,
@@ -176,7 +177,7 @@ export const getProjectDocument = operation({
   tag,
   summary: 'Show a document as it is, or as it was',
   description:
-    'From the live database, or with `at` as it was at a moment that the captured changes reach. Slashes in the path may be sent as they are or encoded.',
+    'From the live database, or with `at` as it was at a captured moment. Slashes in the path may be sent as they are or encoded.',
   access: member('viewer', 'backups:read'),
   params: params.extend({ documentPath: firestoreName({ min: 1, max: 6144 }).describe('Such as `users/ada`.') }),
   restParameter: 'documentPath',
@@ -203,7 +204,7 @@ export const listProjectCollections = operation({
   tag,
   summary: 'List the collections of a project',
   description:
-    'A tree of collections with their exact document counts, read from the live database; `sampled` tells where its shape was found by looking at some documents only.',
+    'A tree of collections with their exact document counts, read from the live database. `sampled` marks places where only some documents were read to find collections.',
   access: reads,
   params,
   query: pageQuery,

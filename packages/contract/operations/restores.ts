@@ -24,7 +24,7 @@ export const startRestore = operation({
   tag,
   summary: 'Start a restore',
   description:
-    'From a backup, or to a point in time of a project. What is about to be overwritten is saved first, unless `safetyBackup` is false. A second restore into the same target waits its turn. What only reading shows, such as a collection that the backup does not hold or a storage that is away, stands in `error` of the record.',
+    'From a backup, or to a point in time of a project. What will be overwritten is saved first, unless `safetyBackup` is false. A second restore into the same target waits its turn. Errors that only reading shows, such as a collection that the backup does not contain or a storage that does not answer, are in `error` of the record.',
   access: runs,
   body: startRestoreRequest,
   success: accepted(restore),
@@ -86,7 +86,7 @@ export const resumeRestore = operation({
   tag,
   summary: 'Resume a restore',
   description:
-    'Continues a failed or cancelled restore from its checkpoints. What it needs may be gone by then: its backup, its target, or its journal (INVALID_STATE).',
+    'Continues a failed or cancelled restore from its checkpoints. INVALID_STATE if its backup, its target or its journal no longer exists.',
   access: runs,
   params,
   success: accepted(restore),
@@ -101,7 +101,7 @@ export const undoRestore = operation({
   tag,
   summary: 'Undo a restore',
   description:
-    'Starts a restore that puts back, for exactly the documents the named one wrote or deleted, what was there before: replaced and deleted ones return, created ones go. A document that somebody changed since is left and counted in `conflicts`, unless `force` is given. Works after failed, cancelled and resumed restores too.',
+    'Starts a restore that puts back the former state of exactly the documents that the given restore wrote or deleted: replaced and deleted documents return, created ones are deleted. A document that somebody has changed since is left and counted in `conflicts`, unless `force` is given. Works after failed, cancelled and resumed restores too.',
   access: runs,
   params,
   body: undoRestoreRequest,
@@ -118,7 +118,7 @@ export const streamRestoreEvents = operation({
   tag,
   summary: 'Follow a restore live',
   description:
-    'Server-sent events, one per phase and step of progress; the stream ends with the job. A process that stops ends it before, with `retry`: follow again.',
+    'Server-sent events, one per phase and step of progress; the stream ends with the job. If the server process stops, it ends earlier with `retry`: connect again.',
   access: reads,
   params,
   success: { kind: 'stream', status: 200, contentTypes: ['text/event-stream'], schema: restoreEvent },

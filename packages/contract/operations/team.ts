@@ -46,7 +46,7 @@ export const updateMember = operation({
   tag,
   summary: 'Change the role of a member',
   description:
-    'Nobody grants or touches a role above their own. Making another member `owner` transfers ownership: the old owner becomes admin in the same moment.',
+    'Nobody can grant or change a role above their own. Making another member `owner` transfers ownership: the old owner becomes admin at the same moment.',
   access: managesTeam,
   params: memberParams,
   body: updateMemberRequest,
@@ -61,7 +61,7 @@ export const removeMember = operation({
   tag,
   summary: 'Remove a member',
   description:
-    'Acts on the very next call of the removed person. Everyone but the owner may remove themselves, whatever their role.',
+    'Takes effect on the next call of the removed person. Everyone except the owner may remove themselves, in any role.',
   access: managesTeam,
   selfParameter: 'userId',
   params: memberParams,
@@ -76,7 +76,7 @@ export const createInvitation = operation({
   tag,
   summary: 'Invite a person',
   description:
-    'Sends an e-mail with a link that is good for seven days. An organization sends fifty a day, a person a hundred, an address gets one an hour; then RATE_LIMITED.',
+    'Sends an e-mail with a link that is valid for seven days. Limits: 50 mails a day per organization, 100 a day per person, one an hour to an address; then RATE_LIMITED.',
   access: managesTeam,
   body: inviteRequest,
   success: created(invitation),
@@ -116,7 +116,7 @@ export const resendInvitation = operation({
   tag,
   summary: 'Send an invitation again',
   description:
-    'Sends the e-mail again; the seven days begin anew. It counts as one more mail of the organization, the person and the address.',
+    'Sends the e-mail again; the seven days start again. It counts as one more mail for the organization, the person and the address.',
   access: managesTeam,
   params: inviteParams,
   success: ok(resentInvitation),
@@ -129,8 +129,7 @@ export const showInvitation = operation({
   path: api('/invitations/show'),
   tag,
   summary: 'Show an invitation',
-  description:
-    'To whoever holds the link: into which organization, by whom, and for which e-mail address. Changes nothing.',
+  description: 'For anyone who has the link: the organization, who invites, and the e-mail address. Changes nothing.',
   access: anyone,
   body: acceptInvitationRequest,
   success: ok(shownInvitation),
@@ -185,7 +184,7 @@ export const rotateServiceAccount = operation({
   tag,
   summary: 'Rotate the API key',
   description:
-    'Answers with a new key, once. The old one works on for the chosen grace; a further rotation within it ends it for the one before the old one.',
+    'Returns a new key, once. The old key stays valid for the chosen grace period. Another rotation in that time ends the key before it at once.',
   access: managesTeam,
   body: rotateServiceAccountRequest,
   bodyOptional: true,

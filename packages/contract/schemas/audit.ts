@@ -47,7 +47,7 @@ export const auditVerification = z
     entries: count().describe('Entries that were checked.'),
     from: timestamp().nullable(),
     to: timestamp().nullable(),
-    keptDays: count().describe('After so many days an entry may go from the beginning of the log.'),
+    keptDays: count().describe('After this many days an entry may be removed from the beginning of the log.'),
     brokenAt: identifier('aud').nullable().describe('The first entry that does not fit the chain.'),
   })
   .meta({ id: 'AuditVerification', description: 'Whether the audit log is whole and unchanged.' });

@@ -41,9 +41,9 @@ export const session = z
     lastUsedAt: timestamp(),
     ip: text({ max: 64 }).nullable(),
     userAgent: text({ max: 1000 }).nullable(),
-    current: z.boolean().describe('Whether this very call belongs to the session.'),
+    current: z.boolean().describe('Whether this call was made with the session.'),
   })
-  .meta({ id: 'Session', description: 'One sign-in that is still good.' });
+  .meta({ id: 'Session', description: 'One valid sign-in.' });
 
 export const signInMethods = z
   .object({

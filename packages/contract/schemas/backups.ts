@@ -55,7 +55,7 @@ export type WarningCode = (typeof warningCodes)[number];
 
 const warning = z
   .object({ code: z.enum(warningCodes), message: text({ max: 2000 }) })
-  .meta({ id: 'BackupWarning', description: 'Something to know about a backup that is whole all the same.' });
+  .meta({ id: 'BackupWarning', description: 'A note about a backup that is complete nevertheless.' });
 
 const verificationError = z
   .object({
@@ -158,13 +158,13 @@ export const backup = z
     snapshots: z
       .array(snapshotShare)
       .max(1000)
-      .describe('Which share was read at which time; a single entry for a consistent backup.'),
+      .describe('Which part was read at which time; a single entry for a consistent backup.'),
     progress,
     documentCount: count().nullable(),
     changeCount: count()
       .nullable()
       .describe(
-        'Documents that an increment holds as written or deleted; null for other types, and where it was not counted.',
+        'Documents that an increment contains as written or deleted; null for other types, and if not counted.',
       ),
     size: bytes().nullable().describe('Bytes of the documents.'),
     sizeFormatted: text({ max: 30 }).nullable(),
@@ -198,11 +198,11 @@ export const backupDryRun = z
           path: firestoreName({ max: 6144 }).describe('With `*` in place of document ids.'),
           documentCount: count(),
           estimatedBytes: bytes(),
-          sampled: z.boolean().describe('Only some documents were looked at: the count is a share.'),
+          sampled: z.boolean().describe('Only some documents were read: the count covers only a part.'),
         }),
       )
       .max(10_000)
-      .describe('Every collection it would hold, each without those below it.'),
+      .describe('Every collection it would contain, each without those below it.'),
     documentCount: count().describe('Exact.'),
     estimatedBytes: bytes(),
     estimatedReads: count(),
@@ -233,7 +233,7 @@ const changedEntry = z
         }),
       )
       .max(20_000)
-      .describe('Where very much differs, or below very long names, a map is told as a whole.'),
+      .describe('If very much differs, or below very long names, a map is shown as a whole.'),
   })
   .meta({ id: 'ChangedDocument', description: 'A document that is on both sides and differs, field by field.' });
 
@@ -270,8 +270,8 @@ export const createBackupRequest = z
     ...destinations,
     retention: integer({ min: 1, max: 36_500 })
       .optional()
-      .describe('Days after which the backup may go; absent: it stays until it is deleted.'),
-    dryRun: z.boolean().default(false).describe('Answers what the backup would take and changes nothing.'),
+      .describe('Days after which retention may remove the backup; absent: it stays until it is deleted.'),
+    dryRun: z.boolean().default(false).describe('Returns what the backup would take and changes nothing.'),
   })
   .refine((value) => !value.storageDestinationId || !value.storageDestinationIds, {
     error: 'give either storageDestinationId or storageDestinationIds',
@@ -285,11 +285,11 @@ export const createBackupRequest = z
 export const importBackupRequest = z.strictObject({
   projectId: reference(),
   storageDestinationId: reference(),
-  path: text({ min: 1, max: 1024 }).describe('Where the file or folder lies, below the prefix of the destination.'),
+  path: text({ min: 1, max: 1024 }).describe('The path of the file or folder, below the prefix of the destination.'),
   metadata: z.strictObject({
     createdAt: instant()
       .optional()
-      .describe('When the data was current, which is not in the future; read from the file where it tells.'),
+      .describe('When the data was current; not in the future. If the file itself contains this time, that is used.'),
     type: z.enum(['full', 'incremental']).default('full'),
     source: z
       .enum(importSources)
@@ -307,7 +307,9 @@ export const listBackupsQuery = pageQuery.extend({
   scheduleId: reference().optional(),
   storageDestinationId: reference()
     .optional()
-    .describe('Only what lies in this destination; of what is not completed, what is or was to be written there.'),
+    .describe(
+      'Only backups in this destination. Backups that are not completed count if they are or were to be written there.',
+    ),
   from: rangeStart().optional().describe('At this time or later; a plain date begins at midnight UTC.'),
   to: rangeEnd().optional().describe('Before this time; a plain date includes its whole day.'),
 });
@@ -319,10 +321,12 @@ export const listBackupDocumentsQuery = pageQuery.extend({
   prefix: firestoreName({ min: 1, max: 1500 }).optional().describe('A prefix of the document id.'),
   search: firestoreName({ min: 1, max: 200 })
     .optional()
-    .describe('Only documents with this text in their id or in any string value, whatever the case.'),
+    .describe('Only documents with this text in their id or in any string value; case is ignored.'),
   from: documentPath()
     .optional()
-    .describe('The first page begins with this document, or where it would stand. A search begins at the beginning.'),
+    .describe(
+      'The first page begins with this document, or with the next one if it does not exist. A search always begins at the start.',
+    ),
 });
 
 /** For callers that show progress and need short pages. */
@@ -330,14 +334,13 @@ export const diffSeconds = () =>
   queryNumber({ min: 1, max: 20, error: 'must be a whole number from 1 to 20' })
     .default(20)
     .meta({
-      description:
-        'How long a page may compare; then it ends where it is, maybe with nothing found yet, and `nextCursor` goes on.',
+      description: 'Time limit for one page. The page may then be empty; continue with `nextCursor`.',
       documentedAs: { type: 'integer', format: 'int32', minimum: 1, maximum: 20, default: 20 },
     });
 
 /** Beside the page: a search has a time limit, and a page without a hit can still have a cursor. */
 export const documentsScanned = z.object({
-  scanned: count().optional().describe('Of a search: how many documents this page has looked at.'),
+  scanned: count().optional().describe('For a search: how many documents this page has read.'),
 });
 
 export const diffBackupQuery = pageQuery.extend({

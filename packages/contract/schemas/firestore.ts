@@ -183,14 +183,14 @@ export const collectionNode: z.ZodType<CollectionNode, CollectionNode> = z
   .object({
     id: firestoreName({ max: 1500 }),
     path: firestoreName({ max: 6144 }).describe('With `*` in place of document ids.'),
-    documentCount: count().describe('0 beside `sampled`: it was not counted.'),
+    documentCount: count().describe('0 with `sampled`: not counted.'),
     sampled: z
       .boolean()
       .describe(
-        'Only some documents were looked at, or only 2,000 root collections of more: the count is a share, or a rare collection below may be missing.',
+        'Only some documents were read, or only 2,000 of more root collections: the count covers only a part, or a rare collection below may be missing.',
       ),
     get collections() {
       return z.array(collectionNode).max(1000).describe('Collections below its documents.');
     },
   })
-  .meta({ id: 'CollectionNode', description: 'A collection, its size and what lies below it.' });
+  .meta({ id: 'CollectionNode', description: 'A collection, its size and the collections below it.' });

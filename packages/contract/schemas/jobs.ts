@@ -15,9 +15,9 @@ export const jobError = z
     message: text({ max: 2000 }),
     details: jobErrorDetails.optional(),
     retryable: z.boolean().describe('Whether trying again unchanged can help.'),
-    advice: text({ max: 1000 }).describe('How to mend it.'),
+    advice: text({ max: 1000 }).describe('How to fix it.'),
   })
-  .meta({ id: 'JobError', description: 'Why a job ended before its aim.' });
+  .meta({ id: 'JobError', description: 'Why a job ended early.' });
 export type JobError = z.infer<typeof jobError>;
 
 export const progress = z
@@ -27,10 +27,10 @@ export const progress = z
     documents: count().describe('Documents done so far.'),
     documentsTotal: count().nullable().describe('All there are to do, where that is known.'),
     bytes: bytes().describe('Bytes done so far.'),
-    etaSeconds: integer({ min: 0, max: 31_536_000 }).nullable().describe('Seconds left, when they can be told.'),
+    etaSeconds: integer({ min: 0, max: 31_536_000 }).nullable().describe('Estimated seconds left; null if unknown.'),
     waitingFor: text({ max: 500 }).nullable().describe('What the job waits for at the moment, if anything.'),
   })
-  .meta({ id: 'Progress', description: 'How far a job has come.' });
+  .meta({ id: 'Progress', description: 'The progress of a job.' });
 
 export const currency = z.literal('USD');
 /** Money is an estimate from list prices; this service never bills it. */

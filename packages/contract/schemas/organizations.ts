@@ -33,16 +33,21 @@ export const notificationEvents = [
 const notifiedEvents = z.array(z.enum(notificationEvents)).max(notificationEvents.length);
 const notifications = z
   .object({
-    emails: z.array(email()).max(50).describe('Told instead of owners and admins; empty: nobody is told.'),
+    emails: z
+      .array(email())
+      .max(50)
+      .describe('These addresses get the mail instead of owners and admins; an empty list: nobody gets any.'),
     events: notifiedEvents,
   })
-  .meta({ id: 'NotificationSettings', description: 'Who is told by mail, and of what.' });
+  .meta({ id: 'NotificationSettings', description: 'Who gets mail, and about what.' });
 
 const settings = z
   .object({
     timezone: timeZone().describe('IANA time zone; schedules default to it.'),
-    defaultStorageId: identifier('dst').nullable().describe('Where backups go that name no destination.'),
-    notifications: notifications.nullable().describe('Null: owners and admins are told of everything.'),
+    defaultStorageId: identifier('dst')
+      .nullable()
+      .describe('Where backups without a destination of their own are stored.'),
+    notifications: notifications.nullable().describe('Null: owners and admins get mail about everything.'),
   })
   .meta({ id: 'OrganizationSettings', description: 'Settings of an organization.' });
 
@@ -56,7 +61,7 @@ export const subscriptionDetail = subscription
       .array(
         z.object({
           plan: z.enum(plans),
-          auditLogDays: count().describe('So long entries of the audit log are kept.'),
+          auditLogDays: count().describe('How long entries of the audit log are kept.'),
           ownEncryptionKey: z.boolean().describe("Whether a key of the customer's own can be set, and keys rotated."),
         }),
       )
@@ -99,12 +104,12 @@ const installationAllows = z
   .object({
     emulators: z.boolean().describe('Projects may connect to an emulator.'),
     folders: z.boolean().describe('Backups may go into a folder of the service.'),
-    sample: z.boolean().describe('There is a sample project to look around in.'),
+    sample: z.boolean().describe('There is a sample project to try things with.'),
     googleConsent: z.boolean().describe('Projects may connect through the consent of a person at Google.'),
   })
   .meta({
     id: 'InstallationAllows',
-    description: 'What the operator of the service allows beside key files and buckets.',
+    description: 'What the operator of the service allows in addition to key files and buckets.',
   });
 
 export const organization = z
@@ -189,7 +194,7 @@ export const shownInvitation = z
     invitedBy: z.object({ email: email() }),
     expiresAt: timestamp(),
   })
-  .meta({ id: 'ShownInvitation', description: 'What the mail of an invitation says, for who holds its link.' });
+  .meta({ id: 'ShownInvitation', description: 'What the mail of an invitation says, for anyone who has its link.' });
 
 export const acceptedInvitation = z
   .object({
@@ -210,7 +215,7 @@ export const serviceAccount = z
   .object({
     id: identifier('sa'),
     name: text({ max: 100 }),
-    email: email().describe('The identity under which its actions stand in the audit log.'),
+    email: email().describe('The identity that its actions have in the audit log.'),
     permissions,
     lastUsedAt: timestamp().nullable(),
     createdAt: timestamp(),
@@ -253,7 +258,7 @@ export const encryptionKey = z
   });
 
 export const rotatedEncryptionKey = encryptionKey
-  .extend({ rewrapped: count().describe('Backup keys that were wrapped anew.') })
+  .extend({ rewrapped: count().describe('Backup keys that were re-wrapped.') })
   .meta({ id: 'RotatedEncryptionKey', description: 'The result of a rotation.' });
 
 export const createOrganizationRequest = z.strictObject({
@@ -269,7 +274,10 @@ export const updateOrganizationRequest = z.strictObject({
       defaultStorageId: reference().nullable().optional(),
       notifications: z
         .strictObject({
-          emails: z.array(email()).max(50).describe('Told instead of owners and admins; empty: nobody is told.'),
+          emails: z
+            .array(email())
+            .max(50)
+            .describe('These addresses get the mail instead of owners and admins; an empty list: nobody gets any.'),
           events: notifiedEvents.default([...notificationEvents]),
         })
         .nullable()
@@ -280,7 +288,7 @@ export const updateOrganizationRequest = z.strictObject({
 });
 
 export const deleteOrganizationRequest = z.strictObject({
-  force: z.boolean().default(false).describe('Permanent at once: nothing can be recovered.'),
+  force: z.boolean().default(false).describe('Delete permanently at once; nothing can be recovered.'),
   confirmName: text({ min: 1, max: 100 }).describe("The organization's name, as a safeguard."),
 });
 

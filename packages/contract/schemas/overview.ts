@@ -27,17 +27,17 @@ export const protectionReasons = [
 
 const protection = z
   .object({
-    state: z.enum(protectionStates).describe('`manual`: nothing is promised, as no schedule is there.'),
+    state: z.enum(protectionStates).describe('`manual`: there is no schedule, so nothing is promised.'),
     reasons: z
       .array(z.object({ code: z.enum(protectionReasons), message: text({ max: 500 }) }))
       .max(20)
-      .describe('Why, the worst first; empty when protected.'),
+      .describe('Why not, the most severe first; empty when protected.'),
   })
   .meta({ id: 'Protection', description: 'Whether a project is protected, and why not.' });
 
 const openAnomaly = anomaly
   .extend({ backupId: identifier('bkp'), at: timestamp() })
-  .meta({ id: 'OpenAnomaly', description: 'A suspicious backup nobody has looked at yet.' });
+  .meta({ id: 'OpenAnomaly', description: 'A suspicious backup that nobody has reviewed yet.' });
 
 const overviewProject = z
   .object({
@@ -49,7 +49,7 @@ const overviewProject = z
         id: identifier('bkp'),
         type: z.enum(backupTypes),
         snapshotTime: timestamp().describe(
-          'What can be got back is as old as this; the beginning of the backup where one instant could not be held.',
+          'You can get back data as of this time. For a backup without one consistent instant: its start.',
         ),
         completedAt: timestamp(),
         documentCount: count(),
@@ -82,7 +82,7 @@ const overviewProject = z
 
 export const overview = z
   .object({
-    projects: z.array(overviewProject).max(1000).describe('The worst first.'),
+    projects: z.array(overviewProject).max(1000).describe('The most severe first.'),
     nextRuns: z
       .array(
         z.object({
@@ -90,7 +90,7 @@ export const overview = z
           name: text({ max: 100 }),
           projectId: identifier('prj'),
           at: timestamp(),
-          type: z.enum(['full', 'incremental']).describe('As the schedule stands now.'),
+          type: z.enum(['full', 'incremental']).describe('As the schedule is now.'),
         }),
       )
       .max(100),
@@ -103,7 +103,7 @@ export const overview = z
             .array(z.object({ storageDestinationId: identifier('dst'), storedBytes: bytes() }))
             .max(10)
             .describe(
-              'Where it lay, the greatest first; a destination may be gone by now. Empty when only the whole is known.',
+              'Where it was stored, the largest first; a destination may no longer exist. Empty when only the total is known.',
             ),
           readsUsed: count(),
         }),
@@ -113,9 +113,9 @@ export const overview = z
     readsByProject: z
       .array(z.object({ projectId: identifier('prj'), readsUsed: count() }))
       .max(10)
-      .describe('Who was read most in these days, the greatest first.'),
+      .describe('Which projects were read most in these days, the highest first.'),
   })
-  .meta({ id: 'Overview', description: 'How everything is, at a glance.' });
+  .meta({ id: 'Overview', description: 'The state of everything, at a glance.' });
 
 export const changeKinds = [
   'organization',
@@ -144,5 +144,5 @@ export const organizationChange = z
   })
   .meta({
     id: 'OrganizationChange',
-    description: 'The data of one server-sent event: what changed; read it to see how.',
+    description: 'The data of one server-sent event: what changed; read the resource to see its new state.',
   });

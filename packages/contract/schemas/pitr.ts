@@ -23,7 +23,7 @@ export const enablePitrRequest = z.strictObject({
   retentionDays: retentionDays()
     .optional()
     .describe(
-      'Absent: 7, or as before for a log that was kept. Fewer than before delete what is older, which needs the right to delete backups.',
+      'Absent: 7, or as before for a log that was kept. Fewer days than before delete older changes; this needs the right to delete backups.',
     ),
 });
 
@@ -32,7 +32,7 @@ export const disablePitrRequest = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Also delete what was captured, which needs the right to delete backups; otherwise it stays for its days.',
+      'Also delete the captured changes. This needs the right to delete backups. Otherwise they stay until their retention ends.',
     ),
 });
 
@@ -64,7 +64,7 @@ export const documentVersion = z
   .meta({ id: 'DocumentVersion', description: 'A captured version of a document.' });
 
 export const pitrWindowQuery = z.object({
-  around: timestamp().optional().describe('A moment whose day is told minute by minute, twelve hours to each side.'),
+  around: timestamp().optional().describe('Returns changes per minute for twelve hours before and after this moment.'),
 });
 
 export const documentHistoryQuery = pageQuery.extend({
@@ -73,12 +73,12 @@ export const documentHistoryQuery = pageQuery.extend({
 
 export const knownVersion = z
   .object({
-    at: firestoreTime().describe('The moment from which this version is known.'),
+    at: firestoreTime().describe('Since when this version is known.'),
     source: z.enum(['backup', 'pitr', 'live']),
     backupId: identifier('bkp').nullable(),
     heldBy: identifier('bkp')
       .nullable()
-      .describe('A backup that holds this very version, where the page has met one; null also for a deletion.'),
+      .describe('A backup that has this version, if this page found one; null for a deletion.'),
     change: z.enum(['created', 'changed', 'deleted']),
     updateTime: firestoreTime().nullable().describe('Null for a deleted document.'),
   })
@@ -95,10 +95,10 @@ export const versionsUnreadable = z.object({
     )
     .max(100)
     .optional()
-    .describe('Backups that this page could not look into: versions that only they hold are missing.'),
+    .describe('Backups that could not be read for this page: versions that only they have are missing.'),
 });
 
-const at = instant().describe('The moment to look at.');
+const at = instant().describe('The moment to show.');
 
 export const projectDocumentQuery = z.object({ at: at.optional() });
 

@@ -54,13 +54,13 @@ export const projectPitr = z
 
 const settingFields = {
   backupTimeoutMinutes: integer({ min: 1, max: 10_080 }).describe(
-    'A backup that takes longer fails with BACKUP_TIMEOUT. Never set: 30, and a minute more for every 20,000 documents.',
+    'A backup that takes longer fails with BACKUP_TIMEOUT. If never set: 30, plus one minute for every 20,000 documents.',
   ),
   readRateLimit: integer({ min: 1, max: 1_000_000 })
     .nullable()
     .describe('Documents read per second at most; null: no limit.'),
-  writeRampUp: z.boolean().describe('Restores start at 500 writes per second and rise by half every five minutes.'),
-  includeAuthUsers: z.boolean().describe('Whether backups hold the Auth users unless they say otherwise.'),
+  writeRampUp: z.boolean().describe('Restores start at 500 writes per second and increase by half every five minutes.'),
+  includeAuthUsers: z.boolean().describe('Whether backups contain the Auth users by default.'),
   maxReadsPerBackup: count()
     .nullable()
     .describe('A backup that would read more stops with READ_BUDGET_EXCEEDED; null: no budget.'),
@@ -72,7 +72,7 @@ const projectSettings = z
 
 export const retentionFreeze = z
   .object({ since: timestamp(), backupId: identifier('bkp'), reason: text({ max: 500 }) })
-  .meta({ id: 'RetentionFreeze', description: 'Retention removes nothing until somebody has had a look.' });
+  .meta({ id: 'RetentionFreeze', description: 'Retention removes nothing until somebody unfreezes it.' });
 
 export const project = z
   .object({
@@ -94,8 +94,8 @@ export const project = z
         ),
       newestSnapshotTime: timestamp()
         .nullable()
-        .describe('What can be got back is as old as this: the newest data of a good backup.'),
-      lastBackupStatus: z.enum(jobStatuses).nullable().describe('How the newest attempt went, or stands.'),
+        .describe('You can get back data as of this time: the newest data of a good backup.'),
+      lastBackupStatus: z.enum(jobStatuses).nullable().describe('The status of the newest attempt.'),
     }),
     retentionFrozen: retentionFreeze.nullable().describe('Set while nothing is removed after an anomaly.'),
     createdAt: timestamp(),
@@ -126,7 +126,7 @@ export const reconnection = z
       .describe('Send the person there to consent again; null when nothing is left to do.'),
     connection,
   })
-  .meta({ id: 'Reconnection', description: 'What became of the connection.' });
+  .meta({ id: 'Reconnection', description: 'The result for the connection.' });
 
 const estimate = z
   .object({
@@ -188,6 +188,6 @@ export const deleteProjectQuery = z.object({
   deleteBackups: flag()
     .optional()
     .describe(
-      'Also delete its backups, which needs the right to delete backups; otherwise they stay until their retention ends.',
+      'Also delete its backups. This needs the right to delete backups. Otherwise they stay until their retention ends.',
     ),
 });

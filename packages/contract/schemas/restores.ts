@@ -45,7 +45,7 @@ const restorePreview = z
     merge: count(),
     skip: count(),
     delete: count(),
-    irreversible: count().describe('What no undo could bring back, such as password hashes nobody hands out.'),
+    irreversible: count().describe('What an undo could not bring back, such as password hashes that cannot be read.'),
   })
   .meta({
     id: 'RestorePreview',
@@ -83,33 +83,33 @@ export const restore = z
       .array(firestoreName({ max: 6144 }))
       .max(10_000)
       .nullable(),
-    items: z.array(restoredItem).max(1000).nullable().describe('The basket, for a restore of one.'),
+    items: z.array(restoredItem).max(1000).nullable().describe('The basket, if the restore is one.'),
     includeAuthUsers: z.boolean(),
-    includeSubcollections: z.boolean().describe('For single documents: whether what lies below them comes with them.'),
+    includeSubcollections: z.boolean().describe('For single documents: whether the documents below them are included.'),
     rewriteReferences: z.boolean(),
     deleteExtra: z.boolean(),
-    startedBy: text({ max: 320 }).nullable().describe('Who asked for it; null where that was not kept.'),
+    startedBy: text({ max: 320 }).nullable().describe('Who started it; null if not recorded.'),
     stoppedBy: text({ max: 320 }).nullable().describe('Who stopped it by hand.'),
     safetyBackupId: identifier('bkp').nullable().describe('What was overwritten or deleted, as it was before.'),
-    undoOf: identifier('rst').nullable().describe('The restore that this one takes back.'),
-    undoneBy: identifier('rst').nullable().describe('The restore that has taken this one back.'),
+    undoOf: identifier('rst').nullable().describe('The restore that this one undoes.'),
+    undoneBy: identifier('rst').nullable().describe('The restore that has undone this one.'),
     conflicts: count().describe(
-      'Documents that somebody changed meanwhile, and that were left as they are; of a dry run of an undo, those that would be.',
+      'Documents that somebody has changed since, and that were left as they are. For the dry run of an undo: those that would be left.',
     ),
     conflictSample: z
       .array(firestoreName({ max: 6144 }))
       .max(100)
       .describe('Paths of some of them.'),
     documentsRestored: count(),
-    documentsDeleted: count().describe('By `deleteExtra`, or by an undo of what a restore created.'),
+    documentsDeleted: count().describe('Deleted by `deleteExtra`, or by the undo of a restore that created them.'),
     collectionsRestored: count().describe(
-      'Counted up to 10,000 by each who writes; what is beyond is restored and not counted.',
+      'Each writer counts up to 10,000; further collections are restored but not counted.',
     ),
     preview: restorePreview.nullable().describe('Set by a dry run.'),
     irreversibleReasons: z
       .array(z.object({ reason: text({ max: 500 }), count: count() }))
       .max(20)
-      .describe('What an undo could not bring back, and why: foretold by a dry run, and told of what was done.'),
+      .describe('What an undo could not bring back, and why. A dry run predicts it; a run reports it.'),
     errors: z
       .object({ count: count(), sample: z.array(documentFailure).max(100) })
       .describe('Failures of single documents.'),
@@ -146,18 +146,18 @@ const restoreOptions = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'Absent: whether the backup holds them, unless collections or documents are named, or it goes into another database of the same Google project, whose accounts are the same. `true` is refused where it holds none.',
+      'Absent: restored if the backup contains them, except when collections or documents are named, or when the target is another database of the same Google project, which has the same accounts. `true` is refused if the backup contains none.',
     ),
   includeSubcollections: z
     .boolean()
     .optional()
     .describe(
-      'Absent: what the backup has. Single documents (`documentIds`) bring what lies below them only with `true`.',
+      'Absent: what the backup has. For single documents (`documentIds`), the documents below them are restored only with `true`.',
     ),
   safetyBackup: z
     .boolean()
     .default(true)
-    .describe('First save what is about to be overwritten, so that the restore can be undone.'),
+    .describe('First save what will be overwritten, so that the restore can be undone.'),
   rewriteReferences: z
     .boolean()
     .default(true)
@@ -165,7 +165,7 @@ const restoreOptions = z.strictObject({
   deleteExtra: z
     .boolean()
     .default(false)
-    .describe('Delete what the backup does not hold, within the chosen collections.'),
+    .describe('Delete documents that the backup does not contain, within the chosen collections.'),
 });
 
 const requestedItem = z
@@ -181,7 +181,7 @@ const requestedItem = z
 
 const requestFields = z.strictObject({
   backupId: reference().optional(),
-  projectId: reference().optional().describe('With `pointInTime`: the project whose past is restored.'),
+  projectId: reference().optional().describe('With `pointInTime`: the project to restore.'),
   pointInTime: instant().optional(),
   targetProjectId: reference().optional().describe('Absent: the source project.'),
   collections: collectionPaths().optional(),
@@ -240,7 +240,7 @@ export const startRestoreRequest = requestFields.superRefine((value, context) =>
 });
 
 export const undoRestoreRequest = z.strictObject({
-  force: z.boolean().default(false).describe('Also takes back documents that somebody changed since.'),
+  force: z.boolean().default(false).describe('Also puts back documents that somebody has changed since.'),
   dryRun: z.boolean().default(false).describe('Counts what would be done and writes nothing.'),
 });
 
@@ -275,20 +275,22 @@ const drillReport = z
           .min(1)
           .max(1000)
           .describe('The backups that were read, the base first.'),
-        sha256: sha256().describe('Of the manifest that was read.'),
+        sha256: sha256().describe('Hash of the manifest that was read.'),
       })
       .describe('What was restored.'),
     target: z
       .object({
         kind: z.enum(['scratch', 'project']).describe('`scratch`: a database that existed for the drill alone.'),
         database: text({ max: 500 }),
-        foundEmptyAt: timestamp().nullable().describe('When a named target was found empty, before the first write.'),
+        foundEmptyAt: timestamp().nullable().describe('When a given target was found empty, before the first write.'),
         contents: z
           .enum(['discarded', 'left'])
-          .describe('What the drill wrote: `left` in a named target, where nothing is ever deleted.'),
+          .describe('The documents of the drill: `left` in a given target, where a drill deletes nothing.'),
       })
       .describe('Where it was restored.'),
-    engine: z.object({ name: text({ max: 50 }), version: text({ max: 50 }) }).describe('By what.'),
+    engine: z
+      .object({ name: text({ max: 50 }), version: text({ max: 50 }) })
+      .describe('The program that ran the drill.'),
     comparison: z
       .literal('values')
       .describe(
@@ -301,7 +303,7 @@ const drillReport = z
     authUsers: z
       .object({ expected: count(), read: count() })
       .nullable()
-      .describe('Accounts are read and counted, and written nowhere. Null: the backup holds none.'),
+      .describe('Accounts are read and counted, but not written. Null: the backup contains none.'),
     differences: z.object({
       count: count(),
       sample: z
@@ -312,7 +314,7 @@ const drillReport = z
     mismatches: z
       .array(firestoreName({ max: 6144 }))
       .max(100)
-      .describe('The paths of the sample alone.'),
+      .describe('Only the paths of the sample.'),
     sha256Expected: sha256().describe('Over all documents of the backup in the order of their paths.'),
     sha256Restored: sha256().describe('The same over what was read back.'),
     startedAt: timestamp(),
@@ -344,6 +346,6 @@ export const startDrillRequest = z.strictObject({
   targetProjectId: reference()
     .optional()
     .describe(
-      'A project whose database is empty. The drill creates documents there and leaves them; it overwrites and deletes nothing. Absent: a scratch database.',
+      'A project with an empty database. The drill creates documents there and leaves them; it overwrites and deletes nothing. Absent: a scratch database.',
     ),
 });

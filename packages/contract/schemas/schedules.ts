@@ -82,7 +82,7 @@ export const schedule = z
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })
-  .meta({ id: 'Schedule', description: 'When a project is backed up by itself.' });
+  .meta({ id: 'Schedule', description: 'When a project is backed up automatically.' });
 
 export const scheduleRun = z
   .object({
@@ -93,7 +93,7 @@ export const scheduleRun = z
     reason: text({ max: 2000 }).nullable(),
     backupId: identifier('bkp').nullable(),
   })
-  .meta({ id: 'ScheduleRun', description: 'One due time of a schedule and what became of it.' });
+  .meta({ id: 'ScheduleRun', description: 'One due time of a schedule and its result.' });
 
 /** What a caller may set; a new schedule gets defaults for the rest. */
 const changeable = {
@@ -181,10 +181,10 @@ export const schedulePreview = z
     localRuns: z
       .array(text({ max: 200 }))
       .max(100)
-      .describe('The same as the clock on the wall shows them, with a word where the clock was changed.'),
+      .describe('The same in local time, with a note where the clock changes.'),
     runsPerYear: count()
       .optional()
-      .describe('How often it is due within the 365 days from today on; a change of the clock is not reckoned in.'),
+      .describe('How often it is due within the next 365 days, without changes of the clock.'),
   })
   .meta({ id: 'SchedulePreview', description: 'The next runs of an expression.' });
 
@@ -211,16 +211,16 @@ export const retentionPreviewEntry = z
     backupId: identifier('bkp'),
     completedAt: timestamp(),
     countsFrom: timestamp().describe(
-      'What its age is counted from: its completion; of a merged one the completion of the backup that it stands for.',
+      'Its age is counted from here: its completion, or for a merged backup the completion of the backup that it replaces.',
     ),
     type: z.enum(['full', 'incremental', 'synthetic']),
     keptBy: z
       .array(z.object({ rule: z.enum(keepers), detail: text({ max: 500 }).nullable() }))
       .max(20)
-      .describe('Empty: it goes.'),
-    removedAt: timestamp().nullable().describe('When it would go; null while a rule without an end keeps it.'),
+      .describe('Empty: nothing keeps it.'),
+    removedAt: timestamp().nullable().describe('When it would be removed; null while a rule without an end keeps it.'),
   })
-  .meta({ id: 'RetentionPreviewEntry', description: 'What keeps a backup, or that it would go and when.' });
+  .meta({ id: 'RetentionPreviewEntry', description: 'What keeps a backup, or when it would be removed.' });
 
 export const listSchedulesQuery = pageQuery.extend({
   projectId: reference().optional(),
@@ -230,5 +230,5 @@ export const listSchedulesQuery = pageQuery.extend({
 export const deleteScheduleQuery = z.object({
   deleteBackups: flag()
     .optional()
-    .describe('Also delete its backups, which needs the right to delete backups; otherwise they stay.'),
+    .describe('Also delete its backups. This needs the right to delete backups. Otherwise they stay.'),
 });

@@ -37,7 +37,7 @@ const objectLock = z
 /** How other records show a destination. */
 export const storageDestinationSummary = z
   .object({ id: identifier('dst'), name: text({ max: 100 }), type: z.enum(storageTypes) })
-  .meta({ id: 'StorageDestinationSummary', description: 'Where a backup lies.' });
+  .meta({ id: 'StorageDestinationSummary', description: 'Where a backup is stored.' });
 
 export const storageTestSteps = ['connect', 'write', 'read', 'range', 'list', 'delete', 'objectLock'] as const;
 
@@ -88,7 +88,7 @@ export const storageDestination = z
       .describe(
         'The last test with its steps: asked for, or made when the destination was added, changed or in error.',
       ),
-    isDefault: z.boolean().describe('Whether backups go there that name no destination.'),
+    isDefault: z.boolean().describe('Whether backups without a destination of their own are stored there.'),
     usage: z.object({ backups: count(), bytes: bytes() }),
     createdAt: timestamp(),
     updatedAt: timestamp(),
@@ -102,14 +102,14 @@ export const storageProject = z
   .object({
     projectId: identifier('prj'),
     name: text({ max: 100 }).nullable().describe('Null for a project that is not known here.'),
-    isConnected: z.boolean().describe('False once it is disconnected: nothing new comes, what lies there stays.'),
+    isConnected: z.boolean().describe('False after it was disconnected: nothing new is stored, what is there stays.'),
     backups: count().describe('Completed backups with a copy there.'),
     bytes: bytes(),
-    newestBackupAt: timestamp().nullable().describe('As of when the newest data in them is.'),
+    newestBackupAt: timestamp().nullable().describe('The time of the newest data in them.'),
     log: z
       .object({ enabled: z.boolean(), segments: count(), bytes: bytes(), coveredThrough: timestamp() })
       .nullable()
-      .describe('The log of point-in-time recovery, when it lies there.'),
+      .describe('The log of point-in-time recovery, if it is stored there.'),
   })
   .meta({ id: 'StorageProject', description: 'What a destination holds of one project.' });
 
@@ -130,20 +130,20 @@ export const storageTask = z
     progress,
     result: z
       .object({
-        found: count().optional().describe('Backups or objects that were looked at.'),
+        found: count().optional().describe('Backups or objects that were checked.'),
         registered: count().optional().describe('Backups that were unknown before.'),
         relinked: count()
           .optional()
           .describe(
-            'Backups whose copy here was known to lie elsewhere or nowhere, and parts of captured time that the catalogue did not know.',
+            'Backups that the catalogue believed to be elsewhere or lost and that are linked to this destination again, and parts of captured time that it did not know.',
           ),
         missing: count()
           .optional()
           .describe(
-            'Backups and captured segments that were known to lie here and do not: their copy has failed, their time is a gap.',
+            'Backups and captured segments that should be here and are not: the copy is marked as failed, the time is a gap.',
           ),
-        skipped: count().optional().describe('What was left alone: too young, unreadable, or not surely ours.'),
-        removed: count().optional().describe('Objects that were deleted; versions, of a purge.'),
+        skipped: count().optional().describe('What was left alone: too recent, unreadable, or not certainly ours.'),
+        removed: count().optional().describe('Objects that were deleted; for a purge, versions.'),
         versionsKept: z
           .boolean()
           .optional()
@@ -157,7 +157,7 @@ export const storageTask = z
           .max(100)
           .optional()
           .describe(
-            'Of a migration: schedules and others that go on writing to the destination, and the organization whose default it is, until they are given another.',
+            'For a migration: schedules and others that still write to the old destination, and the organization if it is the default there, until they are given another.',
           ),
         bytes: bytes().optional(),
         failures: z
@@ -170,7 +170,7 @@ export const storageTask = z
     createdAt: timestamp(),
     completedAt: timestamp().nullable(),
   })
-  .meta({ id: 'StorageTask', description: 'Work on a destination that goes on after the call.' });
+  .meta({ id: 'StorageTask', description: 'Work on a destination that continues after the call.' });
 
 const keyPair = z
   .strictObject({ accessKeyId: text({ min: 1, max: 256 }), secretAccessKey: text({ min: 1, max: 1024 }) })
@@ -226,5 +226,5 @@ export const listBucketsRequest = z.discriminatedUnion('type', [
 export const migrateStorageRequest = z.strictObject({ toStorageDestinationId: reference() });
 
 export const purgeStorageRequest = z.strictObject({
-  dryRun: z.boolean().optional().describe('Counts what would go, and removes nothing.'),
+  dryRun: z.boolean().optional().describe('Counts what would be removed, and removes nothing.'),
 });

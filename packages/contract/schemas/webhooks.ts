@@ -88,7 +88,7 @@ export const webhook = z
       .enum(['gone'])
       .nullable()
       .describe(
-        'Why the service disabled it: `gone` after an answer of 410. Null when a person did, or while enabled.',
+        'Why the service disabled it: `gone` after a 410 answer. Null if a person disabled it, or while enabled.',
       ),
     headers: z
       .record(z.string(), headerValue)
@@ -97,7 +97,9 @@ export const webhook = z
     retryEnabled: z.boolean(),
     filters,
     lastTriggeredAt: timestamp().nullable(),
-    failingSince: timestamp().nullable().describe('The first attempt since which none was taken; null while they are.'),
+    failingSince: timestamp()
+      .nullable()
+      .describe('The first of the failed attempts since the last success; null after a success.'),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })
@@ -141,7 +143,7 @@ export const rotatedWebhookSecret = z
   })
   .meta({
     id: 'RotatedWebhookSecret',
-    description: 'The new secret, shown once; the old one signs beside it until then.',
+    description: 'The new secret, shown once. Until then the old one signs too.',
   });
 
 const statusCode = integer({ min: 100, max: 599 });
@@ -152,8 +154,8 @@ export const webhookTest = z
     webhookName: text({ max: 100 }),
     event: text({ max: 100 }),
     url: webhookUrl,
-    success: z.boolean().describe('Whether the endpoint took the delivery.'),
-    statusCode: statusCode.nullable().describe('Null when no answer came.'),
+    success: z.boolean().describe('Whether the endpoint accepted the delivery.'),
+    statusCode: statusCode.nullable().describe('Null without an answer.'),
     error: text({ max: 2000 }).optional().describe('Why it failed.'),
     duration: milliseconds(),
   })
@@ -165,7 +167,7 @@ export const delivery = z
     eventId: identifier('evt'),
     eventType: text({ max: 100 }),
     status: z.enum(['pending', 'delivered', 'failed']),
-    statusCode: statusCode.nullable().describe('Of the last attempt; null when no answer came.'),
+    statusCode: statusCode.nullable().describe('Of the last attempt; null without an answer.'),
     timestamp: timestamp(),
     duration: milliseconds().nullable().describe('Milliseconds of the last attempt.'),
     attempts: count(),
@@ -190,7 +192,7 @@ export const deliveryRequest = z
     signedWith: z
       .enum(['current', 'former'])
       .nullable()
-      .describe('Whether the secret of today signed it, or one of before. Null: it is not signed.'),
+      .describe('Whether the current secret signed it, or a former one. Null: not signed.'),
     attempts: z
       .array(
         z.object({
@@ -204,7 +206,9 @@ export const deliveryRequest = z
             .max(16_384)
             .regex(/^[\s\S]*$/)
             .nullable()
-            .describe('The first 16 KiB of the answer. Null also behind the newest 4 MiB of answers.'),
+            .describe(
+              'The first 16 KiB of the answer. Only the newest 4 MiB of answers are kept; older ones are null.',
+            ),
         }),
       )
       .max(1000)
@@ -254,7 +258,7 @@ export const recoverWebhookRequest = z.strictObject({
 export const recoveredWebhook = z
   .object({
     recovered: count(),
-    tryingAgain: count().describe('Deliveries that failed so far and go on by themselves.'),
+    tryingAgain: count().describe('Deliveries that failed so far and are retried automatically.'),
     hasMore: z.boolean().describe('More failed than one call sends again (20,000): call again for the rest.'),
   })
   .meta({ id: 'RecoveredWebhook', description: 'How many deliveries are sent again.' });

@@ -30,10 +30,10 @@ const introduction = `# Webhooks
 
 <!-- Written by packages/server/modules/webhooks/requests/documentation.ts; change it there. -->
 
-A webhook is an HTTPS address of yours that Holdfast calls when something happens. Make one with
+A webhook is an HTTPS address of yours that Holdfast calls when something happens. Create one with
 \`POST ${pathOf('createWebhook')} {name, url, events}\`. \`events\` takes exact names, prefixes such as \`backup.*\`, and \`*\`;
 wildcards also match events that are added later. \`filters\` narrow it down: \`projects\` (ids), \`trigger\` and
-\`excludeTrigger\`. A restore from one project into another concerns both. Projects and triggers that do not exist are refused. An event without a project or trigger does not pass a list that asks for one.
+\`excludeTrigger\`. A restore from one project into another concerns both. Projects and triggers that do not exist are refused. An event without a project or trigger does not pass a filter on it.
 
 ## Two formats
 
@@ -60,25 +60,25 @@ before the old one signs in \`…-Previous-2\`, and so on, up to 20. A secret th
 ## Delivery
 
 - At least once: after a crash a delivery may come again. Its id (\`X-Service-Delivery-Id\`, \`metadata.deliveryId\`) is the same on every
-  attempt; use it to tell duplicates. Deliveries are not ordered.
+  attempt; use it to detect duplicates. Deliveries are not ordered.
 - Any 2xx within \`timeout\` (1–60 s, default 30 s, the whole answer included) is success. Redirects are failures and are not followed. \`410\`
-  disables the webhook, as the answer to a test too. \`Retry-After\` makes the next attempt later, never earlier, and by two hours at most.
-- \`metadata.trigger\` and \`metadata.scheduleId\` (null when no schedule asked) are in every backup event, in \`schedule.triggered\` and in \`schedule.failed\`.
-- \`metadata.attempt\` counts attempts, those that somebody asks for by hand as well. Events named \`*.failed\` also say \`maxAttempts\`, how many a delivery gets by itself, and \`willRetry\`:
-  whether another attempt follows by itself if this one fails. After five failures and a retry by hand they say \`attempt: 6\`, \`maxAttempts: 5\` and \`willRetry: false\`.
-- \`retryEnabled: false\` means one attempt. While a webhook is disabled it gets nothing, and what happened meanwhile is not sent later; a retry
-  that falls due then ends as failed.
-- Of a deleted organization, what happened before is still told; retries, except of \`organization.deleted\` itself, wait until it is recovered.
+  disables the webhook, also as the answer to a test. \`Retry-After\` makes the next attempt later, never earlier, and by two hours at most.
+- \`metadata.trigger\` and \`metadata.scheduleId\` (null when no schedule started the backup) are in every backup event, in \`schedule.triggered\` and in \`schedule.failed\`.
+- \`metadata.attempt\` counts attempts, including manual ones. Events named \`*.failed\` also have \`maxAttempts\`, the number of automatic attempts, and \`willRetry\`:
+  whether another automatic attempt follows if this one fails. After five failures and a retry by hand they say \`attempt: 6\`, \`maxAttempts: 5\` and \`willRetry: false\`.
+- \`retryEnabled: false\` means one attempt. A disabled webhook gets nothing, and events from that time are not sent later; a retry
+  that becomes due then ends as failed.
+- After an organization was deleted, events from before are still delivered; retries, except of \`organization.deleted\` itself, wait until it is recovered.
 - \`GET …/deliveries\` lists what was sent, \`GET …/deliveries/{id}/request\` shows the request and each answer (its first 16 KiB), \`POST
   …/deliveries/{id}/retry\` sends one again, \`POST …/recover {since}\` everything that failed since then, but no samples of a test. Neither sends to a disabled webhook (\`INVALID_STATE\`). The log goes back ${deliveryRetentionDays} days.
-- \`POST …/test {event}\` sends a sample now, also to a disabled webhook, and tells how it went in \`data.success\`.
+- \`POST …/test {event}\` sends a sample now, also to a disabled webhook, and returns the result in \`data.success\`.
 - Only \`https:\` addresses that are routed on the internet are dialled: never loopback, private, link-local, carrier-grade NAT, metadata or
   reserved ones, nor IPv6 forms that embed or translate IPv4. It is checked on the very address that is dialled. The operator opens subnets of an
   intranet with \`OUTBOUND_ALLOWED_SUBNETS\`, and adds certificates with \`NODE_EXTRA_CA_CERTS\`.
 
 ## Receivers
 
-Complete programs, one per language; they verify both formats and take duplicates. Set \`WEBHOOK_SECRET\`, without which they do not start, and \`PORT\`.
+Complete programs, one per language; they verify both formats and detect duplicates. Set \`WEBHOOK_SECRET\`, without which they do not start, and \`PORT\`.
 Where the [package](../packages/contract/README.md#the-webhook-receiver) is installed, its \`verifyWebhook\` does the same for the standard format.`;
 
 function receivers(): string[] {
