@@ -29,8 +29,8 @@ import type { Platform } from './platform/platform.ts';
 import { prepareQueue, Queue, queueFingerprint } from './platform/queue.ts';
 import { MemoryRateLimiter } from './platform/rate-limit.ts';
 import { connectRedis, RedisRateLimiter } from './platform/redis.ts';
-import type { Keyring } from './platform/secrets/keyring.ts';
 import { loadKeyring } from './platform/secrets/master-key.ts';
+import type { MasterKeyring } from './platform/secrets/master-keyring.ts';
 import { startTracing } from './platform/tracing.ts';
 import { version } from './version.ts';
 
@@ -237,7 +237,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
  */
 export async function openDatabase(
   config: Config,
-  keyring: Keyring,
+  keyring: MasterKeyring,
   log: Logger,
   embeddedDatabase: Promise<EmbeddedPostgres> | undefined,
 ): Promise<string> {

@@ -14,8 +14,8 @@ import { Lifecycle } from './platform/lifecycle.ts';
 import { createProcessLogger, type Logger } from './platform/log.ts';
 import { createOutbound } from './platform/outbound/outbound.ts';
 import { Queue } from './platform/queue.ts';
-import type { Keyring } from './platform/secrets/keyring.ts';
 import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './platform/secrets/master-key.ts';
+import type { MasterKeyring } from './platform/secrets/master-keyring.ts';
 import { type ResealReport, reseal } from './platform/secrets/reseal.ts';
 import { StartFailure } from './platform/start-failure.ts';
 
@@ -70,7 +70,7 @@ async function requireStopped({ DATABASE_URL, HOLDFAST_DATA }: Config): Promise<
 
 function renewCopies(
   config: Config,
-  platform: { keyring: Keyring; database: Database; queue: Queue; log: Logger },
+  platform: { keyring: MasterKeyring; database: Database; queue: Queue; log: Logger },
 ): Promise<KeyCopiesReport> {
   const { keyring } = platform;
   const outbound = createOutbound({ allowedSubnets: config.OUTBOUND_ALLOWED_SUBNETS });

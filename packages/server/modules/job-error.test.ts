@@ -3,7 +3,7 @@ import { EngineError, type EngineErrorCode } from '@holdfast/engine';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import { Problem } from '../platform/problem.ts';
-import { Keyring } from '../platform/secrets/keyring.ts';
+import { MasterKeyring } from '../platform/secrets/master-keyring.ts';
 import { toJobError, toProblem } from './job-error.ts';
 
 const codes: EngineErrorCode[] = [
@@ -52,7 +52,7 @@ test('details that a person or a program can act on stay in the record, also whe
 });
 
 test('a value sealed under a master key that a process lacks cannot be opened there, which is not an unexpected error', () => {
-  const [former, current] = [new Keyring(Buffer.alloc(32, 1)), new Keyring(Buffer.alloc(32, 2))];
+  const [former, current] = [new MasterKeyring(Buffer.alloc(32, 1)), new MasterKeyring(Buffer.alloc(32, 2))];
   const envelope = former.seal('secret', 'a row');
   try {
     current.open(envelope, 'a row');

@@ -9,7 +9,7 @@ import {
 import { EngineError } from '@holdfast/engine';
 import { oneLine } from '../platform/one-line.ts';
 import { Problem } from '../platform/problem.ts';
-import { MissingMasterKey } from '../platform/secrets/keyring.ts';
+import { MissingMasterKey } from '../platform/secrets/master-keyring.ts';
 
 /** Why a job failed, as it is stored and shown. */
 export interface StoredError {

@@ -6,7 +6,7 @@ import { outgoingMails } from './database/tables.ts';
 import { dayMs, minuteMs } from './durations.ts';
 import type { Logger } from './log.ts';
 import { defineJob, type JobHandler, type Queue } from './queue.ts';
-import type { Keyring } from './secrets/keyring.ts';
+import type { MasterKeyring } from './secrets/master-keyring.ts';
 
 export interface Mail {
   to: string;
@@ -36,10 +36,10 @@ export const mailPurpose = (mailId: string) => `outgoing_mails:${mailId}`;
 /** Takes mails in the transaction of their change: a mail server that is down delays them and loses none. */
 export class MailOutbox {
   readonly #queue: Queue;
-  readonly #keyring: Keyring;
+  readonly #keyring: MasterKeyring;
   readonly #clock: Clock;
 
-  constructor(platform: { queue: Queue; keyring: Keyring; clock: Clock }) {
+  constructor(platform: { queue: Queue; keyring: MasterKeyring; clock: Clock }) {
     this.#queue = platform.queue;
     this.#keyring = platform.keyring;
     this.#clock = platform.clock;
@@ -69,7 +69,7 @@ function plainHeader(text: string): string {
 
 export interface MailWorkerOptions {
   database: Database;
-  keyring: Keyring;
+  keyring: MasterKeyring;
   log: Logger;
   smtpUrl: string | undefined;
   from: string;

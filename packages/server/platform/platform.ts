@@ -9,7 +9,7 @@ import type { Logger } from './log.ts';
 import type { Outbound } from './outbound/outbound.ts';
 import type { Outbox } from './outbox.ts';
 import type { Queue } from './queue.ts';
-import type { Keyring } from './secrets/keyring.ts';
+import type { MasterKeyring } from './secrets/master-keyring.ts';
 
 /** What every module may use. Created once by the composition; nothing here knows a module. */
 export interface Platform {
@@ -22,7 +22,7 @@ export interface Platform {
   readonly changes: Changes;
   readonly queue: Queue;
   readonly outbox: Outbox;
-  readonly keyring: Keyring;
+  readonly keyring: MasterKeyring;
   readonly cursors: Cursors;
   /** For long computations while others wait for answers. */
   readonly cpuTurns: CpuTurns;

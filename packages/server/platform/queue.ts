@@ -6,7 +6,7 @@ import { queueRole } from './database/queue-grants.ts';
 import { daySeconds, hourSeconds, minuteMs, secondMs } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
-import type { Keyring } from './secrets/keyring.ts';
+import type { MasterKeyring } from './secrets/master-keyring.ts';
 import { shareJobQueries } from './shared-job-queries.ts';
 import { inSpan } from './tracing.ts';
 import { YieldingOrganizations } from './yielding-organizations.ts';
@@ -28,7 +28,7 @@ export interface JobSettings {
    */
   readonly perOrganizationMax?: number;
   /** For jobs with sealed data: returns the data sealed under the current master key. */
-  reseal?(data: object, keyring: Keyring): object;
+  reseal?(data: object, keyring: MasterKeyring): object;
 }
 
 /** A kind of job, separate from its handler: the code that enqueues need not know the worker. */

@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { asc, eq, isNull } from '../../platform/database/orm.ts';
 import { holdLock } from '../../platform/database/transaction-statements.ts';
 import type { Ids } from '../../platform/ids.ts';
-import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { MasterKeyring } from '../../platform/secrets/master-keyring.ts';
 import type { ProviderIdentity } from './sign-in/provider-identity.ts';
 import { users } from './tables.ts';
 
@@ -35,7 +35,7 @@ export async function findOrCreateUser(
   identity: ProviderIdentity,
   now: Date,
   ids: Ids,
-  keyring: Keyring,
+  keyring: MasterKeyring,
 ): Promise<UserRow> {
   const profile = {
     email: identity.email,
@@ -79,7 +79,7 @@ export async function findOrCreateLocalOwner(transaction: Transaction, now: Date
 export async function readProviderRefreshToken(
   transaction: Transaction,
   userId: string,
-  keyring: Keyring,
+  keyring: MasterKeyring,
 ): Promise<string | null> {
   const user = await findUser(transaction, userId);
   return user?.providerRefreshToken ? keyring.openText(user.providerRefreshToken, refreshTokenPurpose(userId)) : null;

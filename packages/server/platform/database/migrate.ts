@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { installationSecretPurpose, openInstallationSecret } from '../secrets/installation-secret.ts';
-import type { Keyring } from '../secrets/keyring.ts';
+import type { MasterKeyring } from '../secrets/master-keyring.ts';
 import { StartFailure } from '../start-failure.ts';
 import { hasLostRoles, restorePolicies } from './lost-policies.ts';
 import { drizzle, migrate } from './orm.ts';
@@ -28,7 +28,7 @@ export interface MigrationOptions {
   /**
    * Seals the password of the login role that this function creates; without it nobody else can log in as that role.
    */
-  keyring?: Keyring;
+  keyring?: MasterKeyring;
   /** A login that the operator created. */
   appUrl?: string | undefined;
   log: Logger;
@@ -191,7 +191,7 @@ async function knownLogin(client: pg.Client, { keyring }: MigrationOptions): Pro
   return opened.get(loginSecret) ?? keyring.derive(loginSecret).toString('base64url');
 }
 
-async function keepLogin(client: pg.Client, keyring: Keyring, password: string): Promise<void> {
+async function keepLogin(client: pg.Client, keyring: MasterKeyring, password: string): Promise<void> {
   await client.query(
     'insert into installation_secrets (name, sealed, created_at) values ($1, $2, now()) on conflict do nothing',
     [loginSecret, keyring.seal(password, installationSecretPurpose(loginSecret))],

@@ -5,11 +5,11 @@ import { connected } from '../../testing/connected.ts';
 import { createTestDatabase } from '../../testing/test-database.ts';
 import { createLogger } from '../log.ts';
 import { prepareQueue, queueFingerprint } from '../queue.ts';
-import { Keyring } from '../secrets/keyring.ts';
+import { MasterKeyring } from '../secrets/master-keyring.ts';
 import { prepareDatabase } from './migrate.ts';
 
 const roles = ['holdfast_tenant', 'holdfast_system', 'holdfast_queue'];
-const keyring = new Keyring(Buffer.alloc(32, 7));
+const keyring = new MasterKeyring(Buffer.alloc(32, 7));
 let url: string;
 let drop: () => Promise<void>;
 beforeAll(async () => {

@@ -4,11 +4,11 @@ import type { Database } from '../database/database.ts';
 import { eq } from '../database/orm.ts';
 import { installationSecrets } from '../database/tables.ts';
 import { StartFailure } from '../start-failure.ts';
-import type { Keyring } from './keyring.ts';
+import type { MasterKeyring } from './master-keyring.ts';
 
 export interface InstallationSecretOptions {
   database: Database;
-  keyring: Keyring;
+  keyring: MasterKeyring;
   clock: Clock;
 }
 
@@ -28,7 +28,7 @@ export function readInstallationSecret(
 }
 
 /** Every installation has some, so failing to open them means that the master key belongs to another installation. */
-export function openInstallationSecret(keyring: Keyring, name: string, sealed: string): Buffer {
+export function openInstallationSecret(keyring: MasterKeyring, name: string, sealed: string): Buffer {
   try {
     return keyring.open(sealed, installationSecretPurpose(name));
   } catch (error) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartFailure } from '../start-failure.ts';
-import { Keyring } from './keyring.ts';
+import { MasterKeyring } from './master-keyring.ts';
 
 const fileName = 'master.key';
 /** The key before the last rotation, kept until everything is sealed under the new one. */
@@ -15,12 +15,12 @@ export interface KeyringSource {
 }
 
 /** The master key from the configuration, or else from a file in the data folder that is made at the first start. */
-export async function loadKeyring(source: KeyringSource): Promise<Keyring> {
+export async function loadKeyring(source: KeyringSource): Promise<MasterKeyring> {
   const previous = source.MASTER_KEYS_PREVIOUS.map((text) => Buffer.from(text, 'base64'));
-  if (source.MASTER_KEY) return new Keyring(Buffer.from(source.MASTER_KEY, 'base64'), previous);
+  if (source.MASTER_KEY) return new MasterKeyring(Buffer.from(source.MASTER_KEY, 'base64'), previous);
   const current = await readOrMakeKey(source.HOLDFAST_DATA);
   const before = await readKey(join(source.HOLDFAST_DATA, previousFileName));
-  return new Keyring(current, before ? [before, ...previous] : previous);
+  return new MasterKeyring(current, before ? [before, ...previous] : previous);
 }
 
 export function hasKeyFile(folder: string): Promise<boolean> {

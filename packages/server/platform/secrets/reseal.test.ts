@@ -15,8 +15,8 @@ import { createOneOfEverything } from '../../testing/tenant-resources.ts';
 import { startTestApp, type TestApp, testMasterKey } from '../../testing/test-app.ts';
 import { connectDatabase } from '../database/database.ts';
 import { openInstallationSecret } from './installation-secret.ts';
-import { Keyring } from './keyring.ts';
 import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './master-key.ts';
+import { MasterKeyring } from './master-keyring.ts';
 import { reseal } from './reseal.ts';
 
 const oldKey = Buffer.from(testMasterKey, 'base64');
@@ -64,19 +64,19 @@ test('everything is sealed under the new key afterwards, and opens with it alone
     ]),
   );
   const { database } = app.platform;
-  const inTenant = (keyring: Keyring) =>
+  const inTenant = (keyring: MasterKeyring) =>
     database.tenant(organization.id, (transaction) =>
       new OrganizationKeys({ ...app.platform, keyring }).current(transaction, organization.id),
     );
   const { key } = await inTenant(app.platform.keyring);
-  const report = await reseal(database, new Keyring(newKey, [oldKey]), sealedColumns);
+  const report = await reseal(database, new MasterKeyring(newKey, [oldKey]), sealedColumns);
   expect(report.left).toEqual({});
   expect(Object.keys(report.resealed).sort()).toEqual(Object.keys(before).sort());
   const after = await sealedNow();
   expect(Object.keys(after).sort()).toEqual(Object.keys(before).sort());
   expect(new Set(Object.values(after).flat()).size).toBe(1);
   expect(Object.values(after).flat()[0]).not.toBe(Object.values(before).flat()[0]);
-  const alone = new Keyring(newKey);
+  const alone = new MasterKeyring(newKey);
   expect((await inTenant(alone)).key).toEqual(key);
   await asOwner(app.databaseUrl, async (client) => {
     for (const { table, column, identifiedBy, purpose } of sealedColumns) {
@@ -91,7 +91,7 @@ test('everything is sealed under the new key afterwards, and opens with it alone
 
 test('an unregistered column is reported, so that its key is not thrown away', async () => {
   const forgetful = sealedColumns.filter((column) => column.table !== 'organization_keys');
-  const report = await reseal(app.platform.database, new Keyring(randomBytes(32), [newKey]), forgetful);
+  const report = await reseal(app.platform.database, new MasterKeyring(randomBytes(32), [newKey]), forgetful);
   expect(report.left).toEqual({ 'organization_keys.sealed': 1 });
 });
 
@@ -117,7 +117,7 @@ test('wherever a rotation is interrupted, neither key alone starts a process, an
       const { rows } = await asOwner(url, (client) => client.query('select name, sealed from installation_secrets'));
       return rows.some(({ name, sealed }) => {
         try {
-          return openInstallationSecret(new Keyring(key), name, sealed).length === 0;
+          return openInstallationSecret(new MasterKeyring(key), name, sealed).length === 0;
         } catch {
           return true;
         }
@@ -128,7 +128,7 @@ test('wherever a rotation is interrupted, neither key alone starts a process, an
       let left = steps;
       const system: typeof database.system = (work) =>
         left-- > 0 ? database.system(work) : Promise.reject(new Error('killed'));
-      isOver = await reseal({ ...database, system }, new Keyring(newKey, [oldKey]), sealedColumns).then(
+      isOver = await reseal({ ...database, system }, new MasterKeyring(newKey, [oldKey]), sealedColumns).then(
         () => true,
         () => false,
       );

@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Database, Transaction } from '../database/database.ts';
 import type { JobSettings } from '../queue.ts';
 import { installationSecretPurpose } from './installation-secret.ts';
-import { type Keyring, MissingMasterKey } from './keyring.ts';
+import { type MasterKeyring, MissingMasterKey } from './master-keyring.ts';
 import type { SealedColumn } from './sealed-columns.ts';
 
 const rowsPerTransaction = 200;
@@ -24,7 +24,7 @@ export interface ResealReport {
  */
 export async function reseal(
   database: Database,
-  keyring: Keyring,
+  keyring: MasterKeyring,
   columns: readonly SealedColumn[],
   jobs: readonly JobSettings[] = [],
 ): Promise<ResealReport> {
@@ -42,7 +42,7 @@ export async function reseal(
   return { resealed, left: await database.system((transaction) => findStale(transaction, keyring)) };
 }
 
-async function resealColumn(database: Database, keyring: Keyring, column: SealedColumn): Promise<number> {
+async function resealColumn(database: Database, keyring: MasterKeyring, column: SealedColumn): Promise<number> {
   for (let total = 0; ; ) {
     const count = await database.system((transaction) => resealSome(transaction, keyring, column));
     total += count;
@@ -50,7 +50,7 @@ async function resealColumn(database: Database, keyring: Keyring, column: Sealed
   }
 }
 
-async function resealSome({ client }: Transaction, keyring: Keyring, sealed: SealedColumn): Promise<number> {
+async function resealSome({ client }: Transaction, keyring: MasterKeyring, sealed: SealedColumn): Promise<number> {
   const [table, column, id] = [sealed.table, sealed.column, sealed.identifiedBy].map((name) =>
     pg.escapeIdentifier(name),
   );
@@ -70,7 +70,7 @@ async function resealSome({ client }: Transaction, keyring: Keyring, sealed: Sea
   return rows.length;
 }
 
-async function sealMarker({ client }: Transaction, keyring: Keyring): Promise<void> {
+async function sealMarker({ client }: Transaction, keyring: MasterKeyring): Promise<void> {
   await client.query(
     `insert into ${startTable} (name, sealed, created_at) values ($1, $2, now())
      on conflict (name) do update set sealed = excluded.sealed where ${startTable}.sealed not like $3`,
@@ -81,7 +81,11 @@ async function sealMarker({ client }: Transaction, keyring: Keyring): Promise<vo
 /**
  * Some things are only known to waiting jobs, such as a place from which a purged organization still has to be removed.
  */
-async function resealJobs({ client }: Transaction, keyring: Keyring, jobs: readonly JobSettings[]): Promise<number> {
+async function resealJobs(
+  { client }: Transaction,
+  keyring: MasterKeyring,
+  jobs: readonly JobSettings[],
+): Promise<number> {
   let count = 0;
   for (const { name, reseal } of jobs) {
     if (!reseal) continue;
@@ -110,7 +114,7 @@ function resealedUnlessLost<Data>(work: () => Data): Data | undefined {
 }
 
 /** Searches every column that can hold text, so that an unregistered one is found before its key is thrown away. */
-async function findStale({ client }: Transaction, keyring: Keyring): Promise<Record<string, number>> {
+async function findStale({ client }: Transaction, keyring: MasterKeyring): Promise<Record<string, number>> {
   const { rows: columns } = await client.query<{ table: string; column: string }>(
     `select table_name as table, column_name as column from information_schema.columns
       where table_schema = 'public' and data_type in ('text', 'character varying', 'json', 'jsonb')`,

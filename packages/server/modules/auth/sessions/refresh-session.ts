@@ -2,7 +2,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
 import type { RequestOrigin } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
-import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { MasterKeyring } from '../../../platform/secrets/master-keyring.ts';
 import type { MembershipsOf } from '../memberships.ts';
 import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
 import { endSession, extendSession, lockRefreshToken, markRefreshTokenUsed } from './session-store.ts';
@@ -17,7 +17,7 @@ export const graceMs = 20_000;
 export interface RefreshOptions {
   database: Database;
   clock: Clock;
-  keyring: Keyring;
+  keyring: MasterKeyring;
   sessions: Sessions;
   membershipsOf: MembershipsOf;
 }

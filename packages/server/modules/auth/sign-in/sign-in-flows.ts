@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/database/database.ts';
 import { minuteMs } from '../../../platform/durations.ts';
-import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { MasterKeyring } from '../../../platform/secrets/master-keyring.ts';
 import { hashSecretToken } from '../tokens/secret-tokens.ts';
 import type { FlowSecrets } from './identity-provider.ts';
 import { insertFlow, lockFlow, removeFlow } from './sign-in-flow-store.ts';
@@ -34,10 +34,10 @@ export interface SignInFlow extends FlowSecrets, ReturnTarget {}
 /** Open sign-ins at the identity provider. Each is bound to the browser that began it and accepts one answer. */
 export class SignInFlows {
   readonly #database: Database;
-  readonly #keyring: Keyring;
+  readonly #keyring: MasterKeyring;
   readonly #clock: Clock;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
+  constructor(options: { database: Database; keyring: MasterKeyring; clock: Clock }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;

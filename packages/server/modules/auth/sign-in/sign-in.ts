@@ -5,7 +5,7 @@ import type { Database } from '../../../platform/database/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { RequestOrigin } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
-import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { MasterKeyring } from '../../../platform/secrets/master-keyring.ts';
 import type { Sessions, TokenPair } from '../sessions/sessions.ts';
 import { tokenPrefixes } from '../tokens/secret-tokens.ts';
 import { findOrCreateUser, findUser, isKnown, type UserRow } from '../user-store.ts';
@@ -20,7 +20,7 @@ export interface SignInOptions {
   database: Database;
   clock: Clock;
   ids: Ids;
-  keyring: Keyring;
+  keyring: MasterKeyring;
   flows: SignInFlows;
   sessions: Sessions;
   /** Undefined when none is configured. */

@@ -4,7 +4,7 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { Problem } from '../../../platform/problem.ts';
-import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { MasterKeyring } from '../../../platform/secrets/master-keyring.ts';
 import {
   allSigningKeys,
   insertSigningKey,
@@ -75,14 +75,14 @@ interface KeptKey {
 export class StoredKeyPairs implements SigningKeys {
   readonly algorithm = 'RS256';
   readonly #database: Database;
-  readonly #keyring: Keyring;
+  readonly #keyring: MasterKeyring;
   readonly #clock: Clock;
   readonly #ids: Ids;
   #kept: KeptKey[] = [];
   #loadedAtMs = Number.NEGATIVE_INFINITY;
   #loading: Promise<KeptKey[]> | undefined;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock; ids: Ids }) {
+  constructor(options: { database: Database; keyring: MasterKeyring; clock: Clock; ids: Ids }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;

@@ -9,7 +9,7 @@ import {
   type ServiceAccountKey,
 } from '@holdfast/engine';
 import type { Config } from '../../../config.ts';
-import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { MasterKeyring } from '../../../platform/secrets/master-keyring.ts';
 import { traced } from '../../../platform/tracing.ts';
 import type { ProjectRow } from '../project-store.ts';
 import { type NamedDatabase, SampleFirestore, sampleHost } from './sample-firestore.ts';
@@ -33,7 +33,7 @@ export interface ConsentLookup {
 
 export interface SourceOpenerOptions {
   config: Config;
-  keyring: Keyring;
+  keyring: MasterKeyring;
   consents: ConsentLookup;
   /** Set where the sample database lives in another process. */
   openSample: ((named: NamedDatabase) => Promise<string>) | undefined;

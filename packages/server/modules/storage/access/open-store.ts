@@ -14,7 +14,7 @@ import type { Config } from '../../../config.ts';
 import { privateAddressReason } from '../../../platform/outbound/address-guard.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { invalid } from '../../../platform/problem.ts';
-import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { MasterKeyring } from '../../../platform/secrets/master-keyring.ts';
 import { traced } from '../../../platform/tracing.ts';
 import type { DestinationRow, OpenableDestination } from '../storage-store.ts';
 import { linkFiles, localFolder, ownFolder } from './local-folders.ts';
@@ -36,7 +36,10 @@ export interface OpenOptions {
 export const storageCredentialsPurpose = (destinationId: string) => `storage_destinations.credentials:${destinationId}`;
 
 /** For jobs that carry a destination without a row: seals its credentials with the current master key. */
-export function withResealed<Data extends { destination: OpenableDestination }>(data: Data, keyring: Keyring): Data {
+export function withResealed<Data extends { destination: OpenableDestination }>(
+  data: Data,
+  keyring: MasterKeyring,
+): Data {
   const { id, credentials } = data.destination;
   if (credentials === null) return data;
   const resealed = keyring.reseal(credentials, storageCredentialsPurpose(id));
@@ -70,10 +73,10 @@ const tracedCalls = ['put', 'get', 'getRange', 'head', 'list', 'delete', 'extend
 /** Opens destinations with their sealed credentials. Every address is checked when it is dialled. */
 export class StoreOpener {
   readonly #config: Config;
-  readonly #keyring: Keyring;
+  readonly #keyring: MasterKeyring;
   readonly #outbound: Outbound;
 
-  constructor(options: { config: Config; keyring: Keyring; outbound: Outbound }) {
+  constructor(options: { config: Config; keyring: MasterKeyring; outbound: Outbound }) {
     this.#config = options.config;
     this.#keyring = options.keyring;
     this.#outbound = options.outbound;

@@ -1,4 +1,4 @@
-import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { MasterKeyring } from '../../../platform/secrets/master-keyring.ts';
 import type { webhooks } from '../tables.ts';
 import type { RequestFacts } from './render-request.ts';
 
@@ -12,10 +12,10 @@ export interface FormerSecret {
 
 /** How a webhook's secrets are stored: sealed, each bound to its row. */
 export class WebhookSecrets {
-  readonly #keyring: Keyring;
+  readonly #keyring: MasterKeyring;
   readonly #signers = new WeakMap<WebhookRow, RequestFacts['webhook']>();
 
-  constructor(keyring: Keyring) {
+  constructor(keyring: MasterKeyring) {
     this.#keyring = keyring;
   }
 

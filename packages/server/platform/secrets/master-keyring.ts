@@ -26,7 +26,7 @@ export class MissingMasterKey extends Error {
  * id>.<base64url of iv, ciphertext, tag>`; the key id says which master key opens it. The purpose is bound as
  * additional data, so an envelope that is moved to another row or column does not open.
  */
-export class Keyring {
+export class MasterKeyring {
   /** Key objects, because plain bytes are checked slowly at each use. */
   readonly #keys = new Map<string, KeyObject>();
   readonly #currentId: string;
