@@ -29,89 +29,99 @@ export async function importUsers(
   batches: AsyncIterable<AuthUserBatch>,
   options: AuthImportOptions,
 ): Promise<AuthImportResult> {
-  const result = { imported: 0, skipped: 0, failed: 0, errors: [] as { localId: string; message: string }[] };
-  const isLost = (user: AuthUser) => isPasswordLost(user, options.hashConfiguration);
-  let refused: string[] = [];
-  const fail = (localId: string, message: string): void => {
-    result.failed += 1;
-    refused.push(localId);
-    if (result.errors.length < errorsMax) result.errors.push({ localId, message });
-  };
-  const { count, again, unheard } = options.settledBefore ?? { count: 0, again: new Set<string>() };
-  /** The answer of this call was lost: existing accounts may have been written by it. */
-  let isUnheard = false;
-  let position = 0;
-  for await (const { users } of batches) {
+  const work = new UserImport(accounts, options);
+  for await (const { users } of batches)
     for (let offset = 0; offset < users.length; offset += usersPerCall) {
-      const asked = users.slice(offset, offset + usersPerCall);
-      const some = asked.filter(({ localId }, index) => position + index >= count || again.has(localId));
-      const at = position;
-      position += asked.length;
-      if (some.length === 0) continue;
-      if (options.stop?.aborted) return result;
-      refused = [];
-      isUnheard = unheard?.at === at;
-      const { imported } = result;
-      await options.onCall?.({ at, accounts: some.length });
-      try {
-        await importAll(some);
-      } catch (error) {
-        if (isRefusal(error)) await options.onCall?.({ at, accounts: result.imported - imported });
-        throw error;
-      }
-      await options.onSettled?.({
-        settled: Math.max(position, count),
-        imported: result.imported,
-        tried: some.map(({ localId }) => localId),
-        refused,
-      });
+      const isStopped = await work.take(users.slice(offset, offset + usersPerCall));
+      if (isStopped) return work.result;
     }
-  }
-  return result;
+  return work.result;
+}
 
-  async function importAll(users: readonly AuthUser[]): Promise<void> {
-    const { lost = [], whole = [] } = Object.groupBy(users, (user) => (isLost(user) ? 'lost' : 'whole'));
-    if (whole.length > 0) await importSome(whole, options.mode);
-    if (lost.length > 0) await importWithoutPassword(lost);
+class UserImport {
+  readonly result = { imported: 0, skipped: 0, failed: 0, errors: [] as { localId: string; message: string }[] };
+  readonly #accounts: AccountsClient;
+  readonly #options: AuthImportOptions;
+  /** Refused by the call under way. */
+  #refused: string[] = [];
+  /** The answer of this call was lost: existing accounts may have been written by it. */
+  #isUnheard = false;
+  #position = 0;
+
+  constructor(accounts: AccountsClient, options: AuthImportOptions) {
+    this.#accounts = accounts;
+    this.#options = options;
+  }
+
+  /** Imports the next accounts, without those that an earlier run has settled. True when nothing more is asked for. */
+  async take(asked: readonly AuthUser[]): Promise<boolean> {
+    const { settledBefore, stop, onCall, onSettled } = this.#options;
+    const { count, again, unheard } = settledBefore ?? { count: 0, again: new Set<string>() };
+    const at = this.#position;
+    const some = asked.filter(({ localId }, index) => at + index >= count || again.has(localId));
+    this.#position += asked.length;
+    if (some.length === 0) return false;
+    if (stop?.aborted) return true;
+    this.#refused = [];
+    this.#isUnheard = unheard?.at === at;
+    const { imported } = this.result;
+    await onCall?.({ at, accounts: some.length });
+    try {
+      await this.#importAll(some);
+    } catch (error) {
+      if (isRefusal(error)) await onCall?.({ at, accounts: this.result.imported - imported });
+      throw error;
+    }
+    await onSettled?.({
+      settled: Math.max(this.#position, count),
+      imported: this.result.imported,
+      tried: some.map(({ localId }) => localId),
+      refused: this.#refused,
+    });
+    return false;
+  }
+
+  async #importAll(users: readonly AuthUser[]): Promise<void> {
+    const { lost = [], whole = [] } = Object.groupBy(users, (user) => (this.#isLost(user) ? 'lost' : 'whole'));
+    if (whole.length > 0) await this.#importSome(whole, this.#options.mode);
+    if (lost.length > 0) await this.#importWithoutPassword(lost);
   }
 
   /**
    * Overwriting an existing account without a hash would remove its password, so existing accounts are looked up first.
    */
-  async function importWithoutPassword(users: readonly AuthUser[]): Promise<void> {
-    if (options.mode !== 'overwrite') return await importSome(users, options.mode);
+  async #importWithoutPassword(users: readonly AuthUser[]): Promise<void> {
+    if (this.#options.mode !== 'overwrite') return await this.#importSome(users, this.#options.mode);
     const existing: AuthUser[] = [];
-    await importSome(users, 'skip_existing', (user) => existing.push(user));
-    const living = await withPassword(existing.map(({ localId }) => localId));
-    for (const { localId } of existing.filter((user) => living.has(user.localId))) fail(localId, keptPassword);
+    await this.#importSome(users, 'skip_existing', (user) => existing.push(user));
+    const living = await this.#withPassword(existing.map(({ localId }) => localId));
+    for (const { localId } of existing.filter((user) => living.has(user.localId))) this.#fail(localId, keptPassword);
     const free = existing.filter((user) => !living.has(user.localId));
-    if (free.length > 0) await importSome(free, 'overwrite');
+    if (free.length > 0) await this.#importSome(free, 'overwrite');
   }
 
-  async function withPassword(localIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const living = await lookUp(accounts, localIds, options.signal);
+  async #withPassword(localIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const living = await lookUp(this.#accounts, localIds, this.#options.signal);
     return new Set(living.filter(hasPasswordSignIn).map(({ localId }) => localId));
   }
 
-  async function importSome(
+  async #importSome(
     users: readonly AuthUser[],
     mode: AuthImportOptions['mode'],
-    onExisting = (_: AuthUser): unknown => {
-      result[isUnheard ? 'imported' : 'skipped'] += 1;
-      return undefined;
-    },
+    onExisting: (user: AuthUser) => unknown = () => this.#countExisting(),
   ): Promise<void> {
-    if (options.signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.');
+    const { signal } = this.#options;
+    if (signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.');
     let answer: JsonObject;
     try {
       const onSilence = () => {
-        isUnheard = true;
+        this.#isUnheard = true;
       };
-      const body = request(users, { ...options, mode });
-      answer = await accounts.post('accounts:batchCreate', body, options.signal, onSilence);
+      const body = request(users, { ...this.#options, mode });
+      answer = await this.#accounts.post('accounts:batchCreate', body, signal, onSilence);
     } catch (error) {
       if (!isEngineError(error, 'VALIDATION_ERROR')) throw asRestoreFailure(error);
-      await importApart(users, mode, onExisting, error.message);
+      await this.#importApart(users, mode, onExisting, error.message);
       return;
     }
     const errors = (answer.error as { index: number; message: string }[] | undefined) ?? [];
@@ -119,36 +129,47 @@ export async function importUsers(
     users.forEach((user, index) => {
       const message = failed.get(index);
       if (message !== undefined && mode === 'skip_existing' && exists.test(message)) onExisting(user);
-      else if (message !== undefined) fail(user.localId, message);
+      else if (message !== undefined) this.#fail(user.localId, message);
       else {
-        result.imported += 1;
-        if (isLost(user)) reportLostPassword(user);
+        this.result.imported += 1;
+        if (this.#isLost(user)) this.#reportLostPassword(user);
       }
     });
   }
 
   /** The API refuses a whole request for some errors of one user; halving finds that user. */
-  async function importApart(
+  async #importApart(
     users: readonly AuthUser[],
     mode: AuthImportOptions['mode'],
     onExisting: (user: AuthUser) => unknown,
     message: string,
   ): Promise<void> {
-    if (users.length === 1) {
-      fail(users[0]!.localId, message);
-      return;
-    }
+    if (users.length === 1) return this.#fail(users[0]!.localId, message);
     const middle = users.length >> 1;
-    await importSome(users.slice(0, middle), mode, onExisting);
-    await importSome(users.slice(middle), mode, onExisting);
+    await this.#importSome(users.slice(0, middle), mode, onExisting);
+    await this.#importSome(users.slice(middle), mode, onExisting);
+  }
+
+  #isLost(user: AuthUser): boolean {
+    return isPasswordLost(user, this.#options.hashConfiguration);
+  }
+
+  #countExisting(): void {
+    this.result[this.#isUnheard ? 'imported' : 'skipped'] += 1;
+  }
+
+  #fail(localId: string, message: string): void {
+    this.result.failed += 1;
+    this.#refused.push(localId);
+    if (this.result.errors.length < errorsMax) this.result.errors.push({ localId, message });
   }
 
   /** The account exists but its password is lost, which must not look like a success. */
-  function reportLostPassword(user: AuthUser): void {
-    if (result.errors.length >= errorsMax) return;
+  #reportLostPassword(user: AuthUser): void {
+    if (this.result.errors.length >= errorsMax) return;
     const message =
       'Imported without a password: the backup was made without the right to read hashes and how they are made.';
-    result.errors.push({ localId: user.localId, message });
+    this.result.errors.push({ localId: user.localId, message });
   }
 }
 
