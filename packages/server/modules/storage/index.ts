@@ -11,6 +11,7 @@ import { requeueTask } from './tasks/task-admission.ts';
 export { isWithoutCredentials, StoreOpener, withResealed } from './access/open-store.ts';
 export { SamePlaces } from './access/places.ts';
 export { putAndReadBack, putIfDifferent } from './access/put-if-different.ts';
+export { withStore } from './access/with-store.ts';
 export { recordUse } from './checks/check-storage.ts';
 export { defaultsWork } from './checks/recheck-storage.ts';
 export type { ExpectedBackup, OrphanObject, StorageDependents, TaskRun, UsedBy } from './context.ts';

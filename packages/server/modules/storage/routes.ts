@@ -1,9 +1,10 @@
 import { pathOf } from '@holdfast/contract';
-import { listGcsBuckets, listS3Buckets } from '@holdfast/engine';
+import { type BlobStore, listGcsBuckets, listS3Buckets } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
+import { withStore } from './access/with-store.ts';
 import { createStorage, updateStorage } from './change-storage.ts';
 import { checkStorage, recordCheck } from './checks/check-storage.ts';
 import type { OrphanObject, StorageContext } from './context.ts';
@@ -146,16 +147,14 @@ export function storageHandlers(context: StorageContext): Handlers {
       const late = AbortSignal.timeout(orphansTimeoutMs);
       let isCutShort = false;
       try {
-        const store = await context.stores.open(row, { attemptsMax: listAttemptsMax });
-        try {
+        const look = async (store: BlobStore) => {
           const options = { after, signal: AbortSignal.any([signal, late]) };
           for await (const orphan of context.dependents.orphans(organization.id, row, store, options)) {
             found.push(orphan);
             if (found.length > query.limit) break;
           }
-        } finally {
-          await store.close();
-        }
+        };
+        await withStore(context.stores, row, look, { attemptsMax: listAttemptsMax });
       } catch (error) {
         if (!late.aborted || signal.aborted) throw toProblem(error);
         // Returns what was found so far, and where to continue.

@@ -1,12 +1,12 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
-import type { BackupReader } from '@holdfast/engine';
+import type { BackupReader, BlobStore } from '@holdfast/engine';
 import { type Transaction, violatedConstraint } from '../../../platform/database/database.ts';
 import { findEarlierResult } from '../../../platform/earlier-result.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
 import { databaseName, type ProjectRow, projectStore } from '../../projects/index.ts';
-import { type DestinationRow, storageStore } from '../../storage/index.ts';
+import { type DestinationRow, storageStore, withStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { manifestColumns } from '../contents/manifest-columns.ts';
 import { interactive } from '../contents/open-chain.ts';
@@ -93,24 +93,22 @@ async function inspect(
   const { source } = metadata;
   const late = AbortSignal.timeout(inspectTimeoutMs);
   const signal = AbortSignal.any([gone, late]);
-  try {
-    const store = await context.stores.open(destination, interactive);
-    try {
-      if (source === 'holdfast') {
-        const located = locateBackup(path);
-        const keys = await BackupKeyRing.load(context, destination.organizationId);
-        const reader = await openLocated(store, located, keys, context.engine.codec, signal);
-        const imported = { path, source, inPlace: located.folder === '', ...ofOther(reader, project) };
-        return { id: located.backupId, imported, facts: factsOf(reader, project, metadata.type) };
-      }
-      const { modifiedAt } = await inspectForeign(store, path, source, signal);
-      const createdAt = metadata.createdAt ?? modifiedAt?.toISOString();
-      const imported = { path, source, ...(createdAt ? { createdAt } : {}) };
-      const facts = metadata.type === 'incremental' ? { warnings: [becameFull] } : {};
-      return { id, imported, facts };
-    } finally {
-      await store.close();
+  const look = async (store: BlobStore): Promise<Seen> => {
+    if (source === 'holdfast') {
+      const located = locateBackup(path);
+      const keys = await BackupKeyRing.load(context, destination.organizationId);
+      const reader = await openLocated(store, located, keys, context.engine.codec, signal);
+      const imported = { path, source, inPlace: located.folder === '', ...ofOther(reader, project) };
+      return { id: located.backupId, imported, facts: factsOf(reader, project, metadata.type) };
     }
+    const { modifiedAt } = await inspectForeign(store, path, source, signal);
+    const createdAt = metadata.createdAt ?? modifiedAt?.toISOString();
+    const imported = { path, source, ...(createdAt ? { createdAt } : {}) };
+    const facts = metadata.type === 'incremental' ? { warnings: [becameFull] } : {};
+    return { id, imported, facts };
+  };
+  try {
+    return await withStore(context.stores, destination, look, interactive);
   } catch (error) {
     if (late.aborted) throw new Problem('STORAGE_UNAVAILABLE', 'The storage did not answer in time.');
     throw toProblem(asPathFault(error, path));

@@ -1,5 +1,5 @@
 import { BackupReader, type Envelope, isEngineError, type KeyRing } from '@holdfast/engine';
-import type { DestinationRow } from '../../storage/index.ts';
+import { type DestinationRow, withStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 import { BackupKeyRing, tryUnwrap } from './backup-keys.ts';
@@ -85,10 +85,9 @@ async function envelopeIn(
   signal: AbortSignal,
 ): Promise<Envelope> {
   const keys = await BackupKeyRing.load(context, destination.organizationId);
-  const store = await context.stores.open(destination);
-  try {
-    return (await BackupReader.open({ store, backupId, keys, codec: context.engine.codec, signal })).envelope;
-  } finally {
-    await store.close();
-  }
+  const { codec } = context.engine;
+  return await withStore(context.stores, destination, async (store) => {
+    const { envelope } = await BackupReader.open({ store, backupId, keys, codec, signal });
+    return envelope;
+  });
 }

@@ -17,6 +17,7 @@ import {
   type OpenableDestination,
   type StoreOpener,
   storageStore,
+  withStore,
 } from '../../storage/index.ts';
 import type { BackupKeys, BackupsContext } from '../context.ts';
 import { copyStore } from '../storage/copy-store.ts';
@@ -86,17 +87,15 @@ async function renewKeysIn(
   destination: DestinationRow,
   { signal, ...options }: RenewOptions,
 ): Promise<void> {
-  const store = await context.stores.open(destination, options);
-  try {
+  const renew = async (store: BlobStore) => {
     // Repeats when the keys changed meanwhile, so that no withdrawn key stays behind.
     for (let put: string | undefined; ; ) {
       const { copyKey, copy } = await currentCopy(context, destination.organizationId);
       if (placeOfKeyCopy(copyKey, copy) === put) return;
       put = await renewCopies(context, destination, store, signal);
     }
-  } finally {
-    await store.close();
-  }
+  };
+  await withStore(context.stores, destination, renew, options);
 }
 
 /** Returns the object key of the current copy. */
@@ -189,10 +188,9 @@ async function removeFormerCopies(
 export async function removeKeysFrom(
   context: KeyCopiesContext,
   destination: DestinationRow,
-  { attemptsMax, keep, signal }: { keep?: string; signal: AbortSignal; attemptsMax?: number },
+  { keep, signal, ...options }: { keep?: string; signal: AbortSignal; attemptsMax?: number },
 ): Promise<'removed' | 'needed'> {
-  const store = await context.stores.open(destination, attemptsMax === undefined ? {} : { attemptsMax });
-  try {
+  const remove = async (store: BlobStore) => {
     const found = await adoptFromCopies(context, destination.organizationId, store, signal);
     if (await areKeysNeeded(context, destination, store, signal)) return 'needed';
     await store.delete(
@@ -200,9 +198,8 @@ export async function removeKeysFrom(
       { purge: true, signal },
     );
     return 'removed';
-  } finally {
-    await store.close();
-  }
+  };
+  return await withStore(context.stores, destination, remove, options);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { deleteBackup, type Envelope, isEngineError, replaceEnvelope } from '@holdfast/engine';
 import { dayMs, later } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { type DestinationRow, isWithoutCredentials, storageStore } from '../../storage/index.ts';
+import { type DestinationRow, isWithoutCredentials, storageStore, withStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
@@ -80,20 +80,19 @@ export async function rewrapCopy(
 ): Promise<boolean> {
   const { organizationId, id: backupId } = row;
   if (isLocked(row, destination, context.platform.clock.now())) return false;
-  const store = await context.stores.open(destination);
-  try {
-    await storeKeys(context, organizationId, store, signal);
-    await replaceEnvelope(store, backupId, wrapped, { signal });
-    return true;
-  } catch (error) {
-    if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') && !isDamage(error)) throw error;
-    // A bucket may lock by its own rule, or its credentials may no longer write. And one damaged copy must not keep the
-    // other copies under the former key.
-    context.platform.log.warn({ err: error, backupId }, 'a manifest stays under its former key for now');
-    return false;
-  } finally {
-    await store.close();
-  }
+  return await withStore(context.stores, destination, async (store) => {
+    try {
+      await storeKeys(context, organizationId, store, signal);
+      await replaceEnvelope(store, backupId, wrapped, { signal });
+      return true;
+    } catch (error) {
+      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') && !isDamage(error)) throw error;
+      // A bucket may lock by its own rule, or its credentials may no longer write. And one damaged copy must not keep
+      // the other copies under the former key.
+      context.platform.log.warn({ err: error, backupId }, 'a manifest stays under its former key for now');
+      return false;
+    }
+  });
 }
 
 function isDamage(error: unknown): boolean {
@@ -135,8 +134,6 @@ async function removeFromOldFolders(
   const places = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
   if (folders.length === 0) return;
   if (!(await isWholeInAny(context, organizationId, places, backupId, { signal, isThorough: true }))) return;
-  for (const folder of folders) {
-    const store = await context.stores.open(folder);
-    await deleteBackup(store, backupId, { signal }).finally(() => store.close());
-  }
+  for (const folder of folders)
+    await withStore(context.stores, folder, (store) => deleteBackup(store, backupId, { signal }));
 }

@@ -7,7 +7,7 @@ import {
   type ObjectLock,
 } from '@holdfast/engine';
 import { dayMs, later } from '../../../platform/durations.ts';
-import type { DestinationRow } from '../../storage/index.ts';
+import { type DestinationRow, withStore } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import type { LoadedBackup } from '../load-backup.ts';
@@ -58,16 +58,15 @@ async function extend(
   signal: AbortSignal,
 ): Promise<boolean> {
   const lock = { mode: destination.objectLock?.mode ?? ('governance' as const), retainUntil };
-  const store = await context.stores.open(destination);
-  try {
-    await lockObjects(store, backupId, lock, signal);
-    return true;
-  } catch (error) {
-    if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return false;
-    throw error;
-  } finally {
-    await store.close();
-  }
+  return await withStore(context.stores, destination, async (store) => {
+    try {
+      await lockObjects(store, backupId, lock, signal);
+      return true;
+    } catch (error) {
+      if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return false;
+      throw error;
+    }
+  });
 }
 
 /** Locks every object of a backup at least until this time. */

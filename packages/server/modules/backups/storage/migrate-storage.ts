@@ -4,7 +4,14 @@ import { isUnused } from '../../../platform/database/use-locks.ts';
 import { minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toJobError } from '../../job-error.ts';
-import { type DestinationRow, SamePlaces, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import {
+  type DestinationRow,
+  SamePlaces,
+  storageStore,
+  type TaskResult,
+  type TaskRun,
+  withStore,
+} from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { copyLockName } from '../contents/open-chain.ts';
 import { admitVerifications, verifyAgain } from '../contents/start-verification.ts';
@@ -30,19 +37,13 @@ export async function migrateStorage(context: BackupsContext, run: TaskRun): Pro
   const target = await context.platform.database.tenant(destination.organizationId, (transaction) =>
     storageStore.get(transaction, destination.organizationId, task.toStorageDestinationId ?? ''),
   );
-  const from = await context.stores.open(destination);
-  try {
-    const to = await context.stores.open(target);
-    try {
+  return await withStore(context.stores, destination, (from) =>
+    withStore(context.stores, target, async (to) => {
       if (await isSamePlace(from, to, { signal })) throw onePlace();
       const others = await recordsOfPlace(context, run, target, from);
       return await migrate(context, { ...run, ...others, target, from, to });
-    } finally {
-      await to.close();
-    }
-  } finally {
-    await from.close();
-  }
+    }),
+  );
 }
 
 /** Both are the same place: moving backups onto themselves and then removing the originals would leave nothing. */

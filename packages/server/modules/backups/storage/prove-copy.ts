@@ -7,7 +7,7 @@ import {
   timeOfStore,
 } from '@holdfast/engine';
 import { requireClockAgreesWith } from '../../../platform/clock-agreement.ts';
-import { type DestinationRow, storageStore } from '../../storage/index.ts';
+import { type DestinationRow, storageStore, withStore } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import { asDamage } from '../contents/open-chain.ts';
@@ -81,15 +81,12 @@ async function conditionIn(
     const proven = options.provenIn?.get(destination.id) ?? new Set<string>();
     options.provenIn?.set(destination.id, proven);
     try {
-      const store = await context.stores.open(destination);
-      try {
+      await withStore(context.stores, destination, async (store) => {
         await proveCopy(context, organizationId, store, backupId, { ...options, proven });
         if (options.isTimeAsked)
           requireClockAgreesWith(context.platform.clock, await timeOfStore(store, options), store.location);
-        return 'whole';
-      } finally {
-        await store.close();
-      }
+      });
+      return 'whole';
     } catch (error) {
       if (options.signal.aborted || !isEngineError(error)) throw error;
       // A missing key says nothing about the objects that it sealed.

@@ -1,9 +1,8 @@
 /** Shared by all removals of a backup's objects. */
 
 import type { AuditAction } from '@holdfast/contract';
-import { type BlobStore, isEngineError } from '@holdfast/engine';
+import { isEngineError } from '@holdfast/engine';
 import { systemActor } from '../../audit/index.ts';
-import type { DestinationRow } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 
@@ -15,19 +14,6 @@ export function isRefusal(error: unknown): boolean {
 /** An import in place that did not complete: the files still belong to whoever put them there. */
 export function isUnregisteredImport(row: BackupRow): boolean {
   return row.imported?.inPlace === true && row.status !== 'completed';
-}
-
-export async function withStore<Result>(
-  context: BackupsContext,
-  destination: DestinationRow,
-  work: (store: BlobStore) => Promise<Result>,
-): Promise<Result> {
-  const store = await context.stores.open(destination);
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
 }
 
 /** Writes an audit entry about the removal. */

@@ -2,7 +2,14 @@ import { deleteBackup, manifestKey } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { isUnused } from '../../../platform/database/use-locks.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { admitTasks, type DestinationRow, requestRescan, storageStore, taskStore } from '../../storage/index.ts';
+import {
+  admitTasks,
+  type DestinationRow,
+  requestRescan,
+  storageStore,
+  taskStore,
+  withStore,
+} from '../../storage/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import { admitVerifications, verifyAgain } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
@@ -10,7 +17,7 @@ import { removeObjectsJob } from '../jobs.ts';
 import { chainStore } from './chain-store.ts';
 import { hasObjects } from './moved-copies.ts';
 import { isWholeInAny } from './prove-copy.ts';
-import { isRefusal, isUnregisteredImport, noteRemoval, withStore } from './removal.ts';
+import { isRefusal, isUnregisteredImport, noteRemoval } from './removal.ts';
 import type { UnknownBackups } from './unknown-backups.ts';
 
 interface Removal {
@@ -90,7 +97,7 @@ async function removeFrom(
   let isLocked = false;
   for (const destination of own) {
     try {
-      const removed = await withStore(context, destination, (store) => deleteBackup(store, row.id, { signal }));
+      const removed = await withStore(context.stores, destination, (store) => deleteBackup(store, row.id, { signal }));
       if (removed.versionsKept) versionsKept.push(destination.id);
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -155,7 +162,7 @@ async function removeFormer(
     // A destination that does not answer is asked later; nobody waits for it here.
     if (destination.status !== 'connected') isGone = false;
     else
-      await withStore(context, destination, async (store) => {
+      await withStore(context.stores, destination, async (store) => {
         if (!(await hasObjects(store, backupId, signal))) return;
         if (!(await unknown.needAny(destination, store, chainIds, signal)))
           await deleteBackup(store, backupId, { signal });
@@ -175,7 +182,9 @@ async function isNeededIn(
   backupIds: readonly string[],
 ): Promise<boolean> {
   try {
-    return await withStore(context, destination, (store) => unknown.needAny(destination, store, backupIds, signal));
+    return await withStore(context.stores, destination, (store) =>
+      unknown.needAny(destination, store, backupIds, signal),
+    );
   } catch (error) {
     if (!isRefusal(error)) throw error;
     return false;
@@ -215,7 +224,7 @@ async function isWholeSomewhere(
 ): Promise<boolean> {
   const failures: unknown[] = [];
   for (const destination of destinations) {
-    const look = withStore(context, destination, (store) => store.head(manifestKey(row.id), { signal }));
+    const look = withStore(context.stores, destination, (store) => store.head(manifestKey(row.id), { signal }));
     const found = await look.catch((error: unknown) => void failures.push(error));
     if (found) return true;
   }

@@ -1,11 +1,11 @@
 import { deleteBackup, manifestKey } from '@holdfast/engine';
 import { dayMs, later } from '../../../platform/durations.ts';
-import type { DestinationRow } from '../../storage/index.ts';
+import { type DestinationRow, withStore } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { type RemoveObjects, removeObjectsJob } from '../jobs.ts';
 import { copyStore } from './copy-store.ts';
-import { isRefusal, isUnregisteredImport, noteRemoval, withStore } from './removal.ts';
+import { isRefusal, isUnregisteredImport, noteRemoval } from './removal.ts';
 
 const pauseDaysMax = 30;
 
@@ -59,7 +59,7 @@ async function removeFrom(
   { backupId, isWithdrawn }: { backupId: string; isWithdrawn: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  await withStore(context, destination, async (store) => {
+  await withStore(context.stores, destination, async (store) => {
     if (isWithdrawn || (await store.head(manifestKey(backupId), { signal })) === undefined)
       await deleteBackup(store, backupId, { signal });
     else context.platform.log.warn({ backupId }, 'an unfinished backup has a manifest and stays; a rescan links it');

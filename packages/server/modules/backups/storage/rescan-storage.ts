@@ -16,7 +16,14 @@ import { Problem } from '../../../platform/problem.ts';
 import { systemActor } from '../../audit/index.ts';
 import { toJobError } from '../../job-error.ts';
 import { isLimitReached } from '../../organizations/index.ts';
-import { type DestinationRow, SamePlaces, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import {
+  type DestinationRow,
+  SamePlaces,
+  storageStore,
+  type TaskResult,
+  type TaskRun,
+  withStore,
+} from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import { admitVerifications, verifyAgain } from '../contents/start-verification.ts';
@@ -240,12 +247,7 @@ class Rescan {
   /** Null when the other destination does not answer. */
   async #within<Result>(other: DestinationRow, work: (store: BlobStore) => Promise<Result>): Promise<Result | null> {
     try {
-      const store = await this.#context.stores.open(other);
-      try {
-        return await work(store);
-      } finally {
-        await store.close();
-      }
+      return await withStore(this.#context.stores, other, work);
     } catch (error) {
       if (this.#signal.aborted || !isEngineError(error)) throw error;
       return null;

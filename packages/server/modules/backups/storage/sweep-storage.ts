@@ -1,4 +1,4 @@
-import { Sweep, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import { Sweep, type TaskResult, type TaskRun, withStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { findOrphans, folderOf } from './orphan-objects.ts';
 
@@ -7,10 +7,9 @@ export async function sweepStorage(
   context: BackupsContext,
   { destination, signal, onProgress }: TaskRun,
 ): Promise<TaskResult> {
-  const store = await context.stores.open(destination);
-  const sweep = new Sweep(store, signal);
-  const onKept = (backupId: string, reason: string) => sweep.keep(folderOf(backupId), reason);
-  try {
+  return await withStore(context.stores, destination, async (store) => {
+    const sweep = new Sweep(store, signal);
+    const onKept = (backupId: string, reason: string) => sweep.keep(folderOf(backupId), reason);
     const options = { after: undefined, signal, isThorough: true, onKept };
     for await (const orphan of findOrphans(context, destination, store, options)) {
       if (orphan.isYoung) sweep.keepYoung();
@@ -18,8 +17,6 @@ export async function sweepStorage(
       if (sweep.isFresh) await onProgress(50, 'Removing', sweep.result.bytes);
     }
     await sweep.flush();
-  } finally {
-    await store.close();
-  }
-  return sweep.result;
+    return sweep.result;
+  });
 }

@@ -15,6 +15,7 @@ import {
   storageStore,
   type TaskResult,
   type TaskRun,
+  withStore,
 } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
@@ -38,19 +39,13 @@ export async function migrateLogs(context: PitrContext, run: TaskRun): Promise<T
     target: await storageStore.get(transaction, organizationId, task.toStorageDestinationId ?? ''),
   }));
   if (rows.length === 0) return {};
-  const from = await stores.open(destination);
-  try {
-    const to = await stores.open(target);
-    try {
+  return await withStore(stores, destination, (from) =>
+    withStore(stores, target, async (to) => {
       let bytes = 0;
       for (const row of rows) bytes += await moveAlone(context, row, { from, to, destination, target, signal });
       return { bytes };
-    } finally {
-      await to.close();
-    }
-  } finally {
-    await from.close();
-  }
+    }),
+  );
 }
 
 interface Move {

@@ -8,7 +8,14 @@ import {
   logsPrefix,
 } from '@holdfast/engine';
 import { dayMs } from '../../../platform/durations.ts';
-import { type DestinationRow, type OrphanObject, Sweep, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import {
+  type DestinationRow,
+  type OrphanObject,
+  Sweep,
+  type TaskResult,
+  type TaskRun,
+  withStore,
+} from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { segmentStore } from '../segment-store.ts';
@@ -92,14 +99,11 @@ export function isTimeCatalogued(
 }
 
 export async function sweepLogs(context: PitrContext, { destination, signal }: TaskRun): Promise<TaskResult> {
-  const store = await context.backups.stores.open(destination);
-  const sweep = new Sweep(store, signal);
-  const onKept = (logId: string, reason: string) => sweep.keep(logManifestKey(logId), reason);
-  try {
+  return await withStore(context.backups.stores, destination, async (store) => {
+    const sweep = new Sweep(store, signal);
+    const onKept = (logId: string, reason: string) => sweep.keep(logManifestKey(logId), reason);
     for await (const orphan of findOrphanLogs(context, destination, store, { signal, onKept })) await sweep.add(orphan);
     await sweep.flush();
-  } finally {
-    await store.close();
-  }
-  return sweep.result;
+    return sweep.result;
+  });
 }

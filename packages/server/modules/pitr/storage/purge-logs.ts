@@ -2,7 +2,7 @@ import { isEngineError, logPrefix } from '@holdfast/engine';
 import type { Queue, RunningJob } from '../../../platform/queue.ts';
 import { nextPurgeAfterLastAttempt, nextPurgeAt } from '../../backups/index.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
-import { isWithoutCredentials, storageStore, taskStore, withResealed } from '../../storage/index.ts';
+import { isWithoutCredentials, storageStore, taskStore, withResealed, withStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type PurgeLogs, purgeLogsJob, removeLogJob } from '../jobs.ts';
 import { pitrStore } from '../pitr-store.ts';
@@ -60,9 +60,8 @@ async function purgeOnce(context: PitrContext, job: RunningJob<PurgeLogs>): Prom
     log.warn({ organizationId, logIds }, 'logs of a purged organization stay where it had no credentials');
     return;
   }
-  const store = await context.backups.stores.open(destination);
   let isKept = false;
-  try {
+  await withStore(context.backups.stores, destination, async (store) => {
     for (const logId of logIds) {
       // Somebody who has its key has found and registered it since then.
       if (await database.system((transaction) => pitrStore.findByLog(transaction, logId))) continue;
@@ -72,9 +71,7 @@ async function purgeOnce(context: PitrContext, job: RunningJob<PurgeLogs>): Prom
         isKept = true;
       });
     }
-  } finally {
-    await store.close();
-  }
+  });
   const startAfter = nextPurgeAt(clock.now(), kept, isKept);
   if (startAfter) await purgeAgain(context, job.data, startAfter);
 }

@@ -4,7 +4,7 @@ import { isUnused } from '../../../platform/database/use-locks.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { type DestinationRow, storageStore } from '../../storage/index.ts';
+import { type DestinationRow, storageStore, withStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
 import { logLockName, logRemovalLockName } from '../log-access.ts';
@@ -101,15 +101,12 @@ async function objectsIn(
   from: BlobStore,
   { data: { logId }, signal }: Job,
 ): Promise<Set<string> | undefined> {
-  const store = await stores.open(movedTo);
-  const keys = new Set<string>();
-  try {
+  return await withStore(stores, movedTo, async (store) => {
     if (await isSamePlace(store, from, { signal })) return undefined;
+    const keys = new Set<string>();
     for await (const { key } of store.list(logPrefix(logId), { signal })) keys.add(key);
-  } finally {
-    await store.close();
-  }
-  return keys;
+    return keys;
+  });
 }
 
 interface RemoveOptions {

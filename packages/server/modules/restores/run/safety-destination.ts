@@ -1,6 +1,7 @@
+import type { BlobStore } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import { backupStore } from '../../backups/index.ts';
-import { storageStore } from '../../storage/index.ts';
+import { storageStore, withStore } from '../../storage/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { openBackup } from './open-one-source.ts';
@@ -102,13 +103,11 @@ async function answers(
     const destination = await platform.database.tenant(organizationId, (transaction) =>
       storageStore.get(transaction, organizationId, destinationId),
     );
-    const store = await stores.open(destination, { attemptsMax: 2 });
-    try {
+    const ask = async (store: BlobStore) => {
       for await (const _ of store.list(`keys/${organizationId}/`, { signal })) break;
-      return true;
-    } finally {
-      await store.close();
-    }
+    };
+    await withStore(stores, destination, ask, { attemptsMax: 2 });
+    return true;
   } catch (error) {
     if (signal.aborted) throw error;
     return false;

@@ -4,6 +4,7 @@ import { toProblem } from '../../job-error.ts';
 import type { StorageContext } from '../context.ts';
 import { type DestinationRow, storageStore } from '../storage-store.ts';
 import type { OpenOptions, StoreOpener } from './open-store.ts';
+import { withStore } from './with-store.ts';
 
 const probeTimeoutMs = 30_000;
 /** A user waits. A destination that does not answer counts as another place. */
@@ -66,12 +67,7 @@ async function isPlaceOf(
   other: DestinationRow,
   { signal, ...options }: OpenOptions & { signal: AbortSignal },
 ): Promise<boolean> {
-  const opened = await stores.open(other, options);
-  try {
-    return await isSamePlace(store, opened, { signal });
-  } finally {
-    await opened.close();
-  }
+  return await withStore(stores, other, (opened) => isSamePlace(store, opened, { signal }), options);
 }
 
 /**

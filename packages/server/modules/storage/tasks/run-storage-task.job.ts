@@ -3,6 +3,7 @@ import { requireClockAgreesWith, requireClocksAgree } from '../../../platform/cl
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
 import { admissionOf, runJob, Superseded, stallAfterMs } from '../../jobs/index.ts';
+import { withStore } from '../access/with-store.ts';
 import type { StorageContext, TaskRun, UsedBy } from '../context.ts';
 import { type DestinationRow, storageStore } from '../storage-store.ts';
 import type { TaskResult } from '../tables.ts';
@@ -75,12 +76,9 @@ async function perform(context: StorageContext, run: TaskRun): Promise<TaskResul
 /** A sweep removes what is old by the storage's times, so the storage's clock is compared as well as the database's. */
 async function requireSameTimes({ platform, stores }: StorageContext, { destination, signal }: TaskRun): Promise<void> {
   await requireClocksAgree(platform.clock, platform.database);
-  const store = await stores.open(destination);
-  try {
-    requireClockAgreesWith(platform.clock, await timeOfStore(store, { signal }), store.location);
-  } finally {
-    await store.close();
-  }
+  await withStore(stores, destination, async (store) =>
+    requireClockAgreesWith(platform.clock, await timeOfStore(store, { signal }), store.location),
+  );
 }
 
 /** Everything there has moved, but these still write there until somebody gives them another destination. */
