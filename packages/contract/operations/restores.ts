@@ -44,7 +44,7 @@ export const listRestores = operation({
   path: api('/backups/restore'),
   tag,
   summary: 'List restores',
-  description: 'The history of restores, newest first.',
+  description: 'The history of restores, newest first; dry runs among them, unless `dryRun=false`.',
   access: reads,
   query: listRestoresQuery,
   success: list(restore),

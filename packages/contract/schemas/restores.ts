@@ -7,6 +7,7 @@ import {
   count,
   firestoreName,
   firestoreTime,
+  flag,
   identifier,
   instant,
   milliseconds,
@@ -249,6 +250,7 @@ export const listRestoresQuery = pageQuery.extend({
   backupId: reference().optional(),
   projectId: reference().optional(),
   targetProjectId: reference().optional(),
+  dryRun: flag().optional().describe('`true`: dry runs alone. `false`: without them.'),
   from: rangeStart().optional().describe('At this time or later; a plain date begins at midnight UTC.'),
   to: rangeEnd().optional().describe('Before this time; a plain date includes its whole day.'),
 });

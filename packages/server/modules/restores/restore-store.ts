@@ -38,6 +38,7 @@ export const restoreStore = {
       backupId: eq(restores.backupId, sql.placeholder('backupId')),
       projectId: eq(restores.projectId, sql.placeholder('projectId')),
       targetProjectId: eq(restores.targetProjectId, sql.placeholder('targetProjectId')),
+      dryRun: eq(restores.dryRun, sql.placeholder('dryRun')),
     },
     createdAt: restores.createdAt,
   }),

@@ -247,6 +247,33 @@ describe('a restore', () => {
   });
 });
 
+test('the history leaves dry runs out or shows them alone, page by page, and a cursor belongs to that', async () => {
+  await bench.firestore.doc('users/ada').set({ name: 'Ada' });
+  const backupId = await bench.backUp();
+  const made: { id: string; dryRun: boolean }[] = [];
+  for (const dryRun of [false, true, true, false, true]) made.unshift(await restore({ backupId, options: { dryRun } }));
+  const list = (query: string) =>
+    bench.app.request('GET', `/api/v1/backups/restore?backupId=${backupId}&${query}`, bench.as);
+  const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
+  for (const dryRun of [true, false]) {
+    const seen: string[] = [];
+    let next = '';
+    do {
+      const { body } = await list(`dryRun=${dryRun}&limit=1${next}`);
+      seen.push(...idsOf(body.data));
+      next = body.pagination.hasMore ? `&cursor=${body.pagination.nextCursor}` : '';
+    } while (next !== '');
+    expect(seen).toEqual(idsOf(made.filter((one) => one.dryRun === dryRun)));
+  }
+  expect(idsOf((await list('limit=200')).body.data)).toEqual(idsOf(made));
+  const { nextCursor } = (await list('dryRun=true&limit=1')).body.pagination;
+  for (const other of ['', 'dryRun=false&']) {
+    const mixed = await list(`${other}limit=1&cursor=${nextCursor}`);
+    expect([mixed.status, mixed.body.error?.code], mixed.text).toEqual([400, 'VALIDATION_ERROR']);
+  }
+  expect((await list('dryRun=maybe')).body.error.details.field).toBe('dryRun');
+});
+
 test('a drill proves a backup in a scratch database and signs what it found', async () => {
   loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), { seed: 5, documents: 600 });
   const backupId = await bench.backUp();

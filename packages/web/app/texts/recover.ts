@@ -149,6 +149,7 @@ export const restores = {
   aRestore: 'A restore',
   aBackup: 'a backup',
   filters: { status: 'Status', project: 'Project', source: 'From', target: 'Into', kind: 'Kind' },
+  kinds: { written: 'Without dry runs', dry: 'Dry runs only' },
   documents: (count: number) => plural(count, 'document', 'documents'),
 };
 

@@ -32,7 +32,7 @@ export function useRowFacts(rows: readonly Backup[] | undefined): RowFacts {
   const schedules = useAll('listSchedules', {}).rows;
   const drills = useRead('listAllDrills', { query: { limit: lookedAt } }).data;
   const hasSafety = canUndo && (rows?.some(isSafety) ?? false);
-  const restores = useRead('listRestores', { query: { limit: lookedAt } }, { enabled: hasSafety }).data;
+  const restores = useRead('listRestores', { query: { limit: lookedAt, dryRun: false } }, { enabled: hasSafety }).data;
   const kept = useKept(rows);
   return useMemo(() => {
     const names = new Map(schedules?.map(({ id, name }) => [id, name]));

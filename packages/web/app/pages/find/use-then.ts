@@ -77,7 +77,12 @@ function useProposed({ projectId, path, versions, now }: Asked, enabled: boolean
 function useReturns(projectId: string, path: string, versions: readonly Version[], enabled: boolean) {
   const { organization } = useWorkplace();
   const newestMs = Date.parse(versions[0]?.at ?? '1970-01-01');
-  const query = { targetProjectId: projectId, to: new Date(newestMs + minuteMs).toISOString(), limit: 50 };
+  const query = {
+    targetProjectId: projectId,
+    to: new Date(newestMs + minuteMs).toISOString(),
+    dryRun: false,
+    limit: 50,
+  };
   const list = useAll('listRestores', { query }, { enabled, everyMs: false });
   const isRead = !list.isPlaceholderData && (list.rows !== undefined || list.error !== null);
   const restores = list.rows ?? [];

@@ -29,13 +29,15 @@ export function Page() {
 
 function RestoreList() {
   const [search, setSearch] = useSearch();
-  const { status, project, target } = search;
+  const { status, project, target, kind } = search;
+  const isFiltered = Boolean(status ?? project ?? target ?? kind);
   const list = useList('listRestores', {
     query: {
       limit: 100,
       ...(status ? { status: status as Restore['status'] } : {}),
       ...(project ? { projectId: project } : {}),
       ...(target ? { targetProjectId: target } : {}),
+      ...(kind ? { dryRun: kind === 'dry' } : {}),
     },
   });
   const paths = usePaths();
@@ -77,6 +79,12 @@ function RestoreList() {
           onChange={(value) => setSearch({ status: value })}
           options={jobStatuses.map((value) => [value, t.jobs.status[value]])}
         />
+        <Filter
+          label={t.restores.filters.kind}
+          value={kind}
+          onChange={(value) => setSearch({ kind: value })}
+          options={Object.entries(t.restores.kinds)}
+        />
       </FilterBar>
       <List
         list={list}
@@ -89,7 +97,7 @@ function RestoreList() {
             {canRestore ? t.restores.emptyText : t.restores.emptyToLook}
           </Empty>
         }
-        filteredEmpty={(status || project || target) && <FilteredEmpty onClear={() => setSearch(cleared)} />}
+        filteredEmpty={isFiltered && <FilteredEmpty onClear={() => setSearch(cleared)} />}
       >
         {(rows) => (
           <DataTable
@@ -122,7 +130,7 @@ function RestoreList() {
   );
 }
 
-const cleared = { status: undefined, project: undefined, target: undefined };
+const cleared = { status: undefined, project: undefined, target: undefined, kind: undefined };
 
 /** An undo is told by what it takes back, where that stands in the list too. */
 function whatAmong(rows: readonly Restore[], restore: Restore): string {
