@@ -3,7 +3,7 @@ import { dayMs } from '@holdfast/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
 import { untilEnded } from '../../server/testing/protected-project.ts';
-import { desktop, hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { goInside } from '../testing/every-page.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
@@ -146,6 +146,31 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     await page.getByText(/^1 in Attic, .* stored\./).waitFor();
     await page.getByRole('combobox', { name: 'Storage' }).selectOption({ label: 'Any' });
     await expect.poll(() => page.getByRole('row').count()).toBe(6);
+  });
+
+  test('restores are shown without dry runs; on a phone their filters are behind one button that counts them', async () => {
+    const { page } = owner;
+    const dry = { backupId: fullId, options: { dryRun: true } };
+    const made = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body: dry });
+    await untilEnded(dashboard.app, `/api/v1/backups/restore/${made.body.data.id}`, shop.as);
+    await goInside(page, shop.slug, '/restores');
+    const dryRuns = page.getByRole('row').filter({ hasText: 'Dry run' });
+    await dryRuns.first().waitFor();
+    const kind = page.getByRole('combobox', { name: 'Kind' });
+    await kind.selectOption({ label: 'Without dry runs' });
+    await expect.poll(() => dryRuns.count()).toBe(0);
+    await page.getByRole('row', { name: /bikes\/B-1/ }).waitFor();
+    await kind.selectOption({ label: 'Dry runs only' });
+    await expect.poll(() => page.getByRole('row', { name: /bikes\/B-1/ }).count()).toBe(0);
+    await dryRuns.first().waitFor();
+    await page.setViewportSize(phone);
+    const filters = page.getByRole('button', { name: 'Filters 1 set', expanded: false });
+    await filters.waitFor();
+    expect(await kind.count()).toBe(0);
+    await filters.click();
+    await kind.selectOption({ label: 'Any' });
+    await page.getByRole('button', { name: 'Filters', exact: true, expanded: true }).waitFor();
+    await page.setViewportSize(desktop);
   });
 
   test('a restore is undone from the list of restores, which then says so', async () => {

@@ -44,6 +44,8 @@ export const common = {
   delete: 'Delete',
   change: 'Change',
   more: 'More',
+  filters: 'Filters',
+  filtersSet: 'set',
   moreActions: 'More actions',
   /** For who hears a button without the row it stands in. */
   about: (deed: string, what: string) => `${deed}: ${what}`,

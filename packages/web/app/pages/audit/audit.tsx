@@ -118,7 +118,7 @@ function Log() {
   return (
     <>
       <ChainVerdict />
-      <FilterBar aside={zone}>
+      <FilterBar aside={zone} values={[search.days, search.action, search.who, search.on]}>
         <Filter
           isFirst
           required

@@ -164,7 +164,7 @@ function Filters({ projects, destinations }: { projects: Named; destinations: re
   const [search, setSearch] = useSearch();
   const { filters } = t.backups;
   return (
-    <FilterBar>
+    <FilterBar values={filterNames.map((name) => search[name])}>
       <Filter
         isFirst
         label={filters.project}

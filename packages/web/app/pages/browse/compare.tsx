@@ -59,7 +59,7 @@ export function Page() {
     >
       {backup.data && !isReadable && <NothingInside backup={backup.data} />}
       {isReadable && (
-        <FilterBar>
+        <FilterBar values={[search.against, search.collection]}>
           <Filter
             isFirst
             required

@@ -41,7 +41,7 @@ export function DrillList() {
       subtitle={t.restores.drills.subtitle}
     >
       <Tabs label={t.restores.tabs.label} tabs={restoreTabs} current="drills" />
-      <FilterBar>
+      <FilterBar values={[search.project]}>
         <Filter
           isFirst
           label={t.restores.filters.project}

@@ -59,7 +59,7 @@ function RestoreList() {
       actions={start}
     >
       <Tabs label={t.restores.tabs.label} tabs={restoreTabs} current="restores" />
-      <FilterBar>
+      <FilterBar values={[project, target, status, kind]}>
         <Filter
           isFirst
           label={t.restores.filters.source}

@@ -107,7 +107,7 @@ export function Deliveries({ webhook }: { webhook: WebhookDetail }) {
   return (
     <div className="grid items-start gap-5 xl:grid-cols-[520px_1fr]">
       <div className={`flex min-w-0 flex-col gap-3 ${chosen ? 'max-xl:order-2' : ''}`}>
-        <FilterBar aside={deliveries.newestFirst}>
+        <FilterBar aside={deliveries.newestFirst} values={[search.status, search.event]}>
           <Filter
             isFirst
             label={deliveries.columns.status}
