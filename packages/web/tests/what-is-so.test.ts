@@ -220,7 +220,9 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     expect(await row.getByText('Never').count()).toBe(0);
     drills.delete(shop.projectId);
     await page.reload();
-    await page.getByRole('heading', { name: 'Proven for 1 of 2.' }).waitFor();
+    const proven = page.getByRole('heading', { name: 'Proven for 1 of 2 projects.' });
+    // Half of the seal has its colour.
+    await proven.locator('path[stroke-dasharray="50 100"]').waitFor();
     await page.getByText('Shop was never proven.').waitFor();
     await page.unrouteAll({ behavior: 'wait' });
   });

@@ -62,6 +62,8 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     await page.getByText('Google no longer accepts the connection of Shop').waitFor();
     await page.getByRole('link', { name: 'Reconnect Shop' }).waitFor();
     expect(await page.getByText('On', { exact: true }).count()).toBe(0);
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByText('Google no longer accepts the connection.').waitFor();
     await connect('connected');
 
     await setStorage('error', nobodyAnswered);
@@ -92,6 +94,21 @@ describe.skipIf(!hasChromium)('what a row says', () => {
       .getByText(/^(Today|Tomorrow) 03:00$/)
       .first()
       .waitFor();
+  });
+
+  test('the numbers of a schedule stand on one line, and the title of point in time where others stand', async () => {
+    const { page } = owner;
+    await goInside(page, shop.slug, '/schedules/new');
+    const topOf = async (name: string) => (await page.getByLabel(`${name} backups kept`).boundingBox())?.y;
+    await page.getByLabel('Newest backups kept').waitFor();
+    expect(await topOf('Yearly')).toBe(await topOf('Newest'));
+    const titleOf = async (path: string) => {
+      await goInside(page, shop.slug, path);
+      await page.locator('header select, header a').first().waitFor();
+      const { y, height } = (await page.getByRole('heading', { level: 1 }).boundingBox())!;
+      return { y, height };
+    };
+    expect(await titleOf(`/projects/${shop.projectId}/time`)).toEqual(await titleOf('/schedules'));
   });
 
   test('a schedule whose project and storage could not be asked for is not said to be well', async () => {

@@ -58,7 +58,7 @@ const messages: Record<Code, string> = {
   never_backed_up: 'There is no backup of it yet.',
   key_withdrawn: 'The key of its backups was withdrawn: they cannot be read until it is supplied again.',
   damaged: 'Its newest backup was found damaged when it was verified. Take a new one.',
-  unauthorized: 'Its database refuses the connection. Connect it again.',
+  unauthorized: 'Google no longer accepts the connection. Reconnect the project.',
   failing: 'The last backups failed one after the other.',
   very_late: 'The newest good backup is older than two intervals of its schedule.',
   late: 'The newest good backup is older than its schedule promises.',

@@ -37,7 +37,7 @@ export const overview = {
   newestOld: (age: string, limit: string) => `The newest good backup is ${age} old; it should be under ${limit}.`,
   newestNone: 'There is no good backup yet.',
   proven: (age: string) => `Yes, proven ${age}.`,
-  provenSome: (proven: string, all: string) => `Proven for ${proven} of ${all}.`,
+  provenSome: (proven: string, all: string) => `Proven for ${proven} of ${all} projects.`,
   neverProven: (names: readonly string[]) =>
     names.length === 1 ? `${names[0]} was never proven.` : `${names.length} others were never proven.`,
   unproven: 'Most likely, but not proven.',

@@ -31,17 +31,19 @@ interface AnswerProps {
   question: string;
   icon: LucideIcon;
   tone: string;
+  /** Drawn instead of the icon. */
+  mark?: ReactNode;
   answer: string;
   children: ReactNode;
   actions?: ReactNode;
 }
 
-function Answer({ question, icon: Icon, tone, answer, children, actions }: AnswerProps) {
+function Answer({ question, icon: Icon, tone, mark, answer, children, actions }: AnswerProps) {
   return (
     <section className="flex flex-col gap-2 py-1 md:px-8 md:first:pl-0 max-md:border-line max-md:border-b max-md:px-4 max-md:py-5">
       <p className="text-table text-ink2">{question}</p>
       <h2 className="flex min-w-0 items-center gap-3 text-verdict font-semibold tracking-tight">
-        <Icon size={25} aria-hidden className={`shrink-0 ${tone}`} />
+        {mark ?? <Icon size={25} aria-hidden className={`shrink-0 ${tone}`} />}
         <span className="min-w-0 break-words">{answer}</span>
       </h2>
       <div className="max-w-lg text-ink2">{children}</div>
@@ -222,6 +224,9 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
         question={t.overview.canGetBack}
         icon={drill.passed ? BadgeCheck : ShieldAlert}
         tone={drill.passed ? 'text-held' : 'text-fail'}
+        {...(drill.passed && unproven.length > 0
+          ? { mark: <PartSeal share={newestFirst.length / (newestFirst.length + unproven.length)} /> }
+          : {})}
         answer={
           drill.passed
             ? provenWords(formatAge(drill.completedAt, zone, now), newestFirst.length, unproven.length)
@@ -269,6 +274,32 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
     >
       {hasBackup ? t.overview.unprovenText : t.overview.notYetText}
     </Answer>
+  );
+}
+
+/** The seal of a proof, coloured as far as the proof goes: some projects are proven, others are not. */
+function PartSeal({ share }: { share: number }) {
+  const outline =
+    'M3.85 8.62a4 4 0 0 1 4.78-4.77 4 4 0 0 1 6.74 0 4 4 0 0 1 4.78 4.78 4 4 0 0 1 0 6.74 4 4 0 0 1-4.77 4.78 4 4 0 0 1-6.75 0 4 4 0 0 1-4.78-4.77 4 4 0 0 1 0-6.76Z';
+  return (
+    <svg
+      width="25"
+      height="25"
+      viewBox="0 0 24 24"
+      fill="none"
+      strokeLinecap="round"
+      aria-hidden="true"
+      className="shrink-0"
+    >
+      <path d={`${outline}m5.15 3.38 2 2 4-4`} className="stroke-control" strokeWidth="1.5" />
+      <path
+        d={outline}
+        className="stroke-held"
+        strokeWidth="2.5"
+        pathLength="100"
+        strokeDasharray={`${share * 100} 100`}
+      />
+    </svg>
   );
 }
 
