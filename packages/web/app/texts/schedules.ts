@@ -32,7 +32,7 @@ export const schedules = {
     fullEach: 'a full backup',
     take: 'Take',
     writeTo: 'and write to',
-    keep: 'Keep the',
+    keep: 'Keep',
     last: 'newest,',
     daily: 'daily,',
     weekly: 'weekly,',

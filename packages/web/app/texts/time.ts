@@ -2,6 +2,7 @@ import { plural } from '../format/numbers.ts';
 
 export const time = {
   title: 'Point in time',
+  subtitle: 'The moments that a project can be put back to.',
   project: 'Project',
   unserved: 'This service does not capture changes yet.',
   off: 'Point-in-time recovery is off',

@@ -86,7 +86,8 @@ export function TimeLine(props: TimeLineProps) {
         <rect
           key={bar.fromMs}
           x={x(bar.fromMs) + 0.5}
-          width={Math.max(1, x(bar.toMs) - x(bar.fromMs) - 1)}
+          // The minute that is under way ends now.
+          width={Math.max(1, Math.min(nowX, x(bar.toMs)) - x(bar.fromMs) - 1)}
           y={top - (bar.value / peak) * (top - 4)}
           height={(bar.value / peak) * (top - 4)}
           className="fill-control"
@@ -234,7 +235,7 @@ function Slider({ label, fromMs, toMs, nowMs, chosenMs, onChoose, stepMs = secon
         point(event);
       }}
       onPointerMove={(event) => event.buttons === 1 && point(event)}
-      className="cursor-pointer touch-none rounded-tag"
+      className="cursor-pointer touch-pan-y rounded-tag"
     >
       {children}
     </div>

@@ -4,7 +4,7 @@ import { t } from '../../texts/index.ts';
 /** The title of the page is the name, and is edited where it stands. */
 export function NameInput({ name, onChange }: { name: string; onChange: (name: string) => void }) {
   return (
-    <label className="inline-flex max-w-full items-center gap-1 text-ink3">
+    <label className="-my-px inline-flex max-w-full items-center gap-1 text-ink3">
       <input
         aria-label={t.schedules.fields.name}
         value={name}

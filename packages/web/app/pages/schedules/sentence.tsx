@@ -97,7 +97,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
       <Row>
         {words.sentence.keep}
         {(['last', 'daily', 'weekly', 'monthly', 'yearly'] as const).map((rule) => (
-          <span key={rule} className="inline-flex items-center gap-2">
+          <span key={rule} className="inline-flex items-center gap-1.5">
             <Input
               label={words.fields[rule]}
               type="number"
@@ -105,7 +105,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
               max={1000}
               value={draft.keep[rule]}
               onChange={(event) => set({ keep: { ...draft.keep, [rule]: Math.max(0, Number(event.target.value)) } })}
-              className="w-16 text-center"
+              className="w-13 px-1! text-center max-sm:w-16"
             />
             {words.sentence[rule]}
           </span>

@@ -16,7 +16,7 @@ import { Gaps } from './gaps.tsx';
 import { GoBack } from './go-back.tsx';
 import { Lines } from './lines.tsx';
 import { Enable } from './switch.tsx';
-import { WindowFacts } from './window.tsx';
+import { WindowFacts, WindowSentence } from './window.tsx';
 
 /** Which moments of a project can be reached. */
 export function Page() {
@@ -31,16 +31,20 @@ export function Page() {
     <PageFrame
       title={t.time.title}
       crumbs={crumbs}
+      subtitle={project ? <WindowSentence projectId={project.id} name={project.name} /> : t.time.subtitle}
       badge={
         project && (
-          <Filter
-            required
-            isFirst
-            label={t.time.project}
-            value={project.id}
-            options={projects.rows?.map(({ id, name }) => [id, name]) ?? []}
-            onChange={(id) => go(paths.time(id))}
-          />
+          // No higher than the title, so that it stands where other pages have theirs.
+          <span className="inline-flex min-w-0 sm:-my-0.5">
+            <Filter
+              required
+              isFirst
+              label={t.time.project}
+              value={project.id}
+              options={projects.rows?.map(({ id, name }) => [id, name]) ?? []}
+              onChange={(id) => go(paths.time(id))}
+            />
+          </span>
         )
       }
     >
@@ -58,7 +62,7 @@ export function Page() {
         </Box>
       )}
       {!project && projects.rows && projects.rows.length > 0 && <UnknownProject icon={History} />}
-      {project && <Shown key={project.id} projectId={project.id} name={project.name} />}
+      {project && <Shown key={project.id} projectId={project.id} />}
     </PageFrame>
   );
 }
@@ -67,7 +71,7 @@ export function Page() {
 const usual = (projects: readonly Project[] = []) =>
   projects.find(({ pitr }) => pitr.coveredFrom !== null || pitr.enabled) ?? projects[0];
 
-function Shown({ projectId, name }: { projectId: string; name: string }) {
+function Shown({ projectId }: { projectId: string }) {
   const pitr = useRead('getPitr', { params: { projectId } }, { everyMs: 5000 });
   const canSwitch = useCan('member');
   if (isUnserved(pitr.error))
@@ -96,10 +100,10 @@ function Shown({ projectId, name }: { projectId: string; name: string }) {
         </Empty>
       </Box>
     );
-  return <Reachable projectId={projectId} name={name} pitr={pitr.data} />;
+  return <Reachable projectId={projectId} pitr={pitr.data} />;
 }
 
-function Reachable({ projectId, name, pitr }: { projectId: string; name: string; pitr: PitrWindow }) {
+function Reachable({ projectId, pitr }: { projectId: string; pitr: PitrWindow }) {
   // Two clocks never agree to the second: what is captured has happened.
   const now = Math.max(useNow(), Date.parse(pitr.coveredTo ?? '') || 0);
   const [search, setSearch] = useSearch();
@@ -117,7 +121,7 @@ function Reachable({ projectId, name, pitr }: { projectId: string; name: string;
   };
   return (
     <>
-      <WindowFacts projectId={projectId} name={name} pitr={pitr} />
+      <WindowFacts projectId={projectId} pitr={pitr} />
       {pitr.coveredFrom === null ? (
         <Box>
           <Empty icon={History} title={t.time.status[pitr.status]}>

@@ -1,4 +1,5 @@
 import { dayMs, type PitrWindow } from '@holdfast/contract';
+import { useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Problem } from '../../components/states.tsx';
@@ -12,37 +13,33 @@ import { Disable, Enable } from './switch.tsx';
 
 const tones = { starting: 'move', running: 'held', catching_up: 'risk', stopped: 'off', error: 'fail' } as const;
 
-export function WindowFacts({ projectId, name, pitr }: { projectId: string; name: string; pitr: PitrWindow }) {
+/** What can be reached, in a sentence; while that is not known or point in time is off, what the page is for. */
+export function WindowSentence({ projectId, name }: { projectId: string; name: string }) {
+  const { data } = useRead('getPitr', { params: { projectId } }, { everyMs: false });
   const now = useNow();
   const zone = useZone();
+  return data && (data.enabled || data.coveredFrom !== null) ? sentenceOf(name, data, now, zone) : t.time.subtitle;
+}
+
+function sentenceOf(name: string, pitr: PitrWindow, now: number, zone: string): string {
   const days = pitr.retentionDays ?? 7;
   const isYoung = pitr.coveredFrom !== null && Date.parse(pitr.coveredFrom) > now - (days - 1) * dayMs;
   const until = standsStillAt(pitr, now);
-  const sentence =
-    pitr.coveredFrom !== null && !pitr.enabled
-      ? t.time.sentenceOff(
-          name,
-          formatDateTime(pitr.coveredFrom, zone),
-          formatDateTime(pitr.coveredTo ?? pitr.coveredFrom, zone),
-          pitr.gaps.length,
-        )
-      : pitr.coveredFrom === null
-        ? t.time.offText
-        : until !== undefined
-          ? t.time.sentenceUntil(
-              name,
-              formatDateTime(pitr.coveredFrom, zone),
-              formatDateTime(until, zone),
-              pitr.gaps.length,
-            )
-          : isYoung
-            ? t.time.sentenceSince(name, formatDateTime(pitr.coveredFrom, zone), pitr.gaps.length)
-            : t.time.sentence(name, days, pitr.gaps.length);
+  const gaps = pitr.gaps.length;
+  if (pitr.coveredFrom === null) return t.time.offText;
+  const from = formatDateTime(pitr.coveredFrom, zone);
+  if (!pitr.enabled)
+    return t.time.sentenceOff(name, from, formatDateTime(pitr.coveredTo ?? pitr.coveredFrom, zone), gaps);
+  if (until !== undefined) return t.time.sentenceUntil(name, from, formatDateTime(until, zone), gaps);
+  return isYoung ? t.time.sentenceSince(name, from, gaps) : t.time.sentence(name, days, gaps);
+}
+
+export function WindowFacts({ projectId, pitr }: { projectId: string; pitr: PitrWindow }) {
+  const days = pitr.retentionDays ?? 7;
   const changes = pitr.changesPerHour.reduce((sum, { count }) => sum + count, 0);
   const canSwitch = useCan('member');
   return (
     <>
-      <p className="wrap-anywhere text-ink2">{sentence}</p>
       <div className="flex flex-wrap items-start gap-x-10 gap-y-3">
         <dl className="flex flex-wrap gap-x-10 gap-y-3 text-table max-sm:grid max-sm:grid-cols-2 max-sm:gap-x-4">
           <Fact
