@@ -141,8 +141,7 @@ export const backups = {
   drillPassed: 'Every document came back equal',
   drillFailed: 'Differences were found',
   drillRunning: 'Restoring and comparing',
-  drillLine: (matched: string, expected: string, time: string) =>
-    `${matched} of ${expected} documents equal, restored in ${time}`,
+  drillLine: (matched: string, expected: string, time: string) => `${matched} of ${expected} documents, in ${time}`,
   drillReport: 'Signed report',
   noDrills: 'None yet. A drill proves that it comes back.',
   warnings: 'Warnings',

@@ -39,7 +39,7 @@ export function DocumentView({ backup, project, path, moment }: DocumentViewProp
   );
   return (
     <section aria-label={path} className="flex flex-col">
-      <header className="flex flex-col gap-3 border-line border-b px-5 py-4">
+      <header className="flex flex-col gap-3 border-line border-b px-4 py-4">
         <div className="min-w-0">
           <h2 className="flex items-center gap-1 break-all font-mono text-section font-medium">
             <span className="line-clamp-4" title={path}>
@@ -98,7 +98,7 @@ function Below({ backupId, path }: { backupId: string; path: string }) {
   return (
     <nav
       aria-label={t.browse.below}
-      className="flex flex-wrap gap-x-4 gap-y-1 border-line border-b px-5 py-2 text-table"
+      className="flex flex-wrap gap-x-4 gap-y-1 border-line border-b px-4 py-2 text-table"
     >
       <span className="text-ink2">{t.browse.below}</span>
       {names.map((name) => (

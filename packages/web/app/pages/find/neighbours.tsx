@@ -29,7 +29,7 @@ export function Neighbours({ projectId, path }: NeighboursProps) {
   if (!backupId) return null;
   return (
     <aside className="border-line border-r bg-bg" aria-label={t.browse.inside}>
-      <label className="block px-3 pt-4 pb-3">
+      <label className="block px-2 pt-4 pb-2">
         <span className="text-meta text-ink3">{t.browse.inside}</span>
         <select
           value={backupId}
@@ -60,7 +60,7 @@ function Alike({ projectId, backupId, path }: { projectId: string; backupId: str
   const found = useRead('listBackupDocuments', { params: { backupId }, query: wanted }, { everyMs: false });
   const isEmpty = found.error?.code === 'COLLECTION_NOT_FOUND';
   return (
-    <div className="border-line border-t p-3">
+    <div className="border-line border-t px-2 py-3">
       <label className="control flex items-center gap-2">
         <Search size={14} aria-hidden className="shrink-0 text-ink3" />
         <span className="sr-only">{t.browse.search}</span>

@@ -64,8 +64,16 @@ export function Page() {
                   </span>
                   <Standing schedule={schedule} />
                 </span>
-                <span className="block truncate text-meta text-ink3">
-                  {nameOf(schedule.projectId)} · {rhythmWords(schedule.cron)}
+                <span className="flex justify-between gap-2 text-meta text-ink3">
+                  <span className="min-w-0 truncate" dir="auto">
+                    {nameOf(schedule.projectId)} · {rhythmWords(schedule.cron)}
+                  </span>
+                  {schedule.nextRunAt && (
+                    <span className="shrink-0">
+                      <span className="sr-only">{t.schedules.columns.next}</span>{' '}
+                      <Time at={schedule.nextRunAt} as="due" />
+                    </span>
+                  )}
                 </span>
               </>
             )}

@@ -65,7 +65,8 @@ function Project({ destinationId, row, writers }: { destinationId: string; row: 
           )}
           {!row.isConnected && <span className="ml-2 font-normal text-ink3">{words.disconnected}</span>}
         </span>
-        <span className="text-ink2">{formatBytes(row.bytes + (log?.bytes ?? 0))}</span>
+        {/* Of its backups, as the sum above; captured changes are told with theirs below. */}
+        {row.bytes > 0 && <span className="text-ink2">{formatBytes(row.bytes)}</span>}
       </p>
       <ul className="text-ink2">
         <li>
