@@ -173,6 +173,7 @@ export const delivery = z
     attempts: count(),
     nextAttemptAt: timestamp().nullable(),
     lastError: text({ max: 2000 }).optional(),
+    isTest: z.boolean().describe('A sample that somebody sent with a test call; nothing has happened.'),
   })
   .meta({ id: 'WebhookDelivery', description: 'One event on its way to one webhook.' });
 

@@ -88,6 +88,7 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     expect(JSON.parse(receiver.to('/gone')[0]?.body ?? '{}').type).toBe('restore.failed');
     await page.reload();
     await page.getByRole('heading', { name: /answered 410 Gone, so this webhook was disabled/ }).waitFor();
+    await page.getByRole('row', { name: /restore\.failed Test/ }).waitFor();
     const bar = page.getByRole('navigation', { name: 'Main' }).first();
     await bar.getByRole('link', { name: /^Webhooks 1$/ }).waitFor();
     receiver.answer('/gone', (_request, response) => response.writeHead(200).end());

@@ -31,7 +31,7 @@ export function deliveriesCommand(): Command {
             head: ['ID', 'EVENT', 'STATUS', 'ANSWER', 'ATTEMPTS', 'TIME', 'ERROR'],
             row: (delivery) => [
               delivery.id,
-              delivery.eventType,
+              delivery.isTest ? `${delivery.eventType} (test)` : delivery.eventType,
               delivery.status,
               delivery.statusCode === null ? '' : String(delivery.statusCode),
               formatCount(delivery.attempts),

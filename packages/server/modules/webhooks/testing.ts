@@ -33,6 +33,7 @@ export interface Delivery {
   attempts: number;
   nextAttemptAt: string | null;
   lastError?: string;
+  isTest: boolean;
 }
 
 export async function startWebhookHouse(environment: Record<string, string> = {}): Promise<WebhookBench> {

@@ -61,6 +61,7 @@ export const webhooks = {
     columns: { status: 'Status', event: 'Event', time: 'Time', attempts: 'Attempts', answer: 'Answer' },
     status: { pending: 'Trying again', first: 'On its way', delivered: 'Delivered', failed: 'Failed' },
     newestFirst: 'Newest first',
+    test: 'Test',
     attempts: (status: string, failed: number) => `${status}, ${failed} of 5 failed`,
     signedWith: { current: 'Signed with the current secret', former: 'Signed with a former secret' },
     answeredIn: (attempt: number) => `attempt ${attempt}`,

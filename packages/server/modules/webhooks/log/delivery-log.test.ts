@@ -114,10 +114,12 @@ describe('the log', () => {
     const isSent = ({ status }: Delivery) => status === 'delivered';
     const recovered = await house.deliveries(id, (list) => list.filter(isSent).length === 3);
     // The oldest is the sample of the test call, which is not a real event.
-    expect(recovered.map(({ attempts, status }) => [attempts, status])).toEqual([
-      ...Array(3).fill([2, 'delivered']),
-      [1, 'failed'],
+    expect(recovered.map(({ attempts, status, isTest }) => [attempts, status, isTest])).toEqual([
+      ...Array(3).fill([2, 'delivered', false]),
+      [1, 'failed', true],
     ]);
+    const retried = await house.call('POST', `/webhooks/${id}/deliveries/${recovered.at(-1)?.id}/retry`);
+    expect(retried.body.data).toMatchObject({ isTest: true, status: 'pending' });
     expect((await house.call('POST', `/webhooks/${id}/recover`, { since: 'yesterday' })).body.error.details.field).toBe(
       'since',
     );

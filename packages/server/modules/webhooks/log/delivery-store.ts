@@ -1,10 +1,11 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { and, asc, desc, eq, gt, gte, lt, sql } from '../../../platform/database/orm.ts';
+import { and, asc, desc, eq, getTableColumns, gt, gte, lt, sql } from '../../../platform/database/orm.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { webhookAttempts, webhookDeliveries } from '../tables.ts';
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
+export type ShownDelivery = DeliveryRow & { isTest: boolean };
 type AttemptRow = typeof webhookAttempts.$inferSelect;
 /** What came back for an attempt. */
 export type ShownAttempt = Pick<
@@ -19,6 +20,10 @@ export interface DeliveryFilters {
   eventType?: string | undefined;
 }
 
+const isTest = sql<boolean>`exists (select from outbox_events e where e.organization_id = webhook_deliveries.organization_id
+  and e.id = webhook_deliveries.event_id and e.payload->>'isSample' = 'true')`;
+const shownColumns = { ...getTableColumns(webhookDeliveries), isTest };
+
 const attemptsMax = 1000;
 /** Limits the shown answers of one delivery; the newest are shown, older ones are left out. */
 const answersBytesMax = 4 * 1024 * 1024;
@@ -32,9 +37,9 @@ export const deliveryStore = {
     filters: DeliveryFilters,
     limit: number,
     before: string | undefined,
-  ): Promise<DeliveryRow[]> {
+  ): Promise<ShownDelivery[]> {
     return orm
-      .select()
+      .select(shownColumns)
       .from(webhookDeliveries)
       .where(
         and(
@@ -67,12 +72,12 @@ export const deliveryStore = {
     webhookId: string,
     id: string,
     now: Date,
-  ): Promise<DeliveryRow> {
+  ): Promise<ShownDelivery> {
     const [row] = await orm
       .update(webhookDeliveries)
       .set({ status: 'pending', nextAttemptAt: now, finishedAt: null })
       .where(is(organizationId, webhookId, id))
-      .returning();
+      .returning(shownColumns);
     return found(row);
   },
 
@@ -97,8 +102,7 @@ export const deliveryStore = {
           eq(webhookDeliveries.status, 'failed'),
           gte(webhookDeliveries.finishedAt, since),
           gt(webhookDeliveries.id, after),
-          sql`not exists (select from ${outboxEvents} where ${outboxEvents.organizationId} = ${organizationId}
-            and ${outboxEvents.id} = ${webhookDeliveries.eventId} and ${outboxEvents.payload}->>'isSample' = 'true')`,
+          sql`not ${isTest}`,
         ),
       )
       .orderBy(asc(webhookDeliveries.id))
@@ -226,7 +230,7 @@ function is(organizationId: string, webhookId: string, id: string) {
   );
 }
 
-function found(row: DeliveryRow | undefined): DeliveryRow {
+function found<Row extends DeliveryRow>(row: Row | undefined): Row {
   if (!row) throw new Problem('DELIVERY_NOT_FOUND', 'The webhook has no such delivery.');
   return row;
 }

@@ -1,7 +1,7 @@
 import type { RenderedRequest } from '../requests/render-request.ts';
-import type { DeliveryRow, ShownAttempt } from './delivery-store.ts';
+import type { ShownAttempt, ShownDelivery } from './delivery-store.ts';
 
-export function presentDelivery(row: DeliveryRow) {
+export function presentDelivery(row: ShownDelivery) {
   return {
     id: row.id,
     eventId: row.eventId,
@@ -13,6 +13,7 @@ export function presentDelivery(row: DeliveryRow) {
     attempts: row.attempts,
     nextAttemptAt: row.status === 'pending' ? (row.nextAttemptAt?.toISOString() ?? null) : null,
     ...(row.lastError === null ? {} : { lastError: row.lastError }),
+    isTest: row.isTest,
   };
 }
 

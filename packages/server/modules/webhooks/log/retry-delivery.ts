@@ -2,7 +2,7 @@ import { Problem } from '../../../platform/problem.ts';
 import { auditEntry, type Caller, type WebhooksContext } from '../context.ts';
 import { announceDeliveries } from '../sending/dispatch-store.ts';
 import { type WebhookRow, webhookStore } from '../webhook-store.ts';
-import { type DeliveryRow, deliveryStore } from './delivery-store.ts';
+import { deliveryStore, type ShownDelivery } from './delivery-store.ts';
 
 /**
  * Sends a delivery again as soon as a sender is free: same id, attempts continue counting, a waiting automatic retry is
@@ -13,7 +13,7 @@ export async function retryDelivery(
   caller: Caller,
   webhookId: string,
   deliveryId: string,
-): Promise<DeliveryRow> {
+): Promise<ShownDelivery> {
   const { id: organizationId } = caller.organization;
   return platform.database.tenant(organizationId, async (transaction) => {
     requireEnabled(await webhookStore.get(transaction, organizationId, webhookId));

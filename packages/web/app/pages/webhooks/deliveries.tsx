@@ -17,7 +17,7 @@ import { formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
 import { AttemptMarks } from './attempt-marks.tsx';
-import { type Delivery, DeliveryState } from './delivery-state.tsx';
+import { type Delivery, DeliveryEvent, DeliveryState } from './delivery-state.tsx';
 import { DeliveryView } from './delivery-view.tsx';
 import type { WebhookDetail } from './webhook-detail.ts';
 
@@ -38,7 +38,7 @@ const columns: Column<Delivery>[] = [
     id: 'event',
     header: t.webhooks.deliveries.columns.event,
     isLink: true,
-    cell: ({ eventType }) => <code className="font-mono">{eventType}</code>,
+    cell: (delivery) => <DeliveryEvent delivery={delivery} />,
   },
   {
     id: 'time',
@@ -65,7 +65,7 @@ const columns: Column<Delivery>[] = [
 function useProposed(rows: readonly Delivery[] | undefined, filters: string): string | undefined {
   const [former, setFormer] = useState<{ filters: string; id: string }>();
   const kept = former?.filters === filters ? former.id : undefined;
-  const id = kept ?? (rows?.find(({ status }) => status === 'failed') ?? rows?.[0])?.id;
+  const id = kept ?? (rows?.find(({ status, isTest }) => status === 'failed' && !isTest) ?? rows?.[0])?.id;
   useEffect(() => {
     if (id !== undefined) setFormer({ filters, id });
   }, [filters, id]);
@@ -149,7 +149,7 @@ export function Deliveries({ webhook }: { webhook: WebhookDetail }) {
               phone={(delivery) => (
                 <>
                   <span className="flex justify-between gap-2">
-                    <code className="font-mono">{delivery.eventType}</code>
+                    <DeliveryEvent delivery={delivery} />
                     <DeliveryState delivery={delivery} />
                   </span>
                   <span className="flex justify-between text-meta text-ink3">

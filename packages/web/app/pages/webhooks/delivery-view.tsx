@@ -10,7 +10,7 @@ import { Time, useNow } from '../../components/time.tsx';
 import { formatBytes, formatDuration } from '../../format/numbers.ts';
 import { formatIn } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
-import { type Delivery, DeliveryState } from './delivery-state.tsx';
+import { type Delivery, DeliveryEvent, DeliveryState } from './delivery-state.tsx';
 import { statusWords } from './status-words.ts';
 import type { WebhookDetail } from './webhook-detail.ts';
 
@@ -37,7 +37,9 @@ export function DeliveryView({ webhook, deliveryId, delivery }: DeliveryViewProp
     <section aria-label={deliveryId} className="min-w-0 overflow-hidden rounded-panel border border-line bg-surface">
       <header className="flex flex-wrap items-center gap-3 px-5 py-3.5">
         <div className="flex min-w-0 flex-1 basis-60 flex-wrap items-center gap-x-3 gap-y-1">
-          <code className="font-mono text-body">{delivery?.eventType ?? eventOf(request.data)}</code>
+          <span className="text-body">
+            <DeliveryEvent delivery={delivery ?? { eventType: eventOf(request.data), isTest: false }} />
+          </span>
           {delivery ? (
             <DeliveryState delivery={delivery} isLong />
           ) : (
