@@ -5,10 +5,10 @@ import { Button } from './components/button.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { t } from './texts/index.ts';
 
-/** In the words of Chromium, Firefox and Safari. */
+/** The error messages of Chromium, Firefox and Safari. */
 const missing = /dynamically imported module|Importing a module script failed/;
 
-/** A file of the dashboard was not there: a new version has replaced it since this page was opened. */
+/** A file of the dashboard is missing: a new version was deployed since this page was opened. */
 export const isFileMissing = (error: unknown): boolean => error instanceof Error && missing.test(error.message);
 
 const isAnswering = () =>
@@ -17,12 +17,12 @@ const isAnswering = () =>
     () => false,
   );
 
-/** Loads the page anew; while nobody answers, what is here is better than what the browser would show instead. */
+/** Reloads the page, unless the service is down: then this page is better than the browser's error page. */
 export async function loadAnew(): Promise<void> {
   if (await isAnswering()) window.location.reload();
 }
 
-/** A part of the dashboard that is loaded when it is needed. One that is missing is no matter of the network if the service answers. */
+/** A lazily loaded page. If its file is missing although the service answers, a new version was deployed. */
 export function late<Part>(load: () => Promise<Part>): () => Promise<Part> {
   return () =>
     load().catch(async (error: unknown) => {
@@ -31,7 +31,7 @@ export function late<Part>(load: () => Promise<Part>): () => Promise<Part> {
     });
 }
 
-/** Something over the page. Where its file is missing it says so, and the page with what was typed stays. */
+/** A lazily loaded overlay. If its file is missing it says so, and the page with its input stays. */
 export const lateOverlay = <Props extends { onClose: () => void }>(load: () => Promise<ComponentType<Props>>) =>
   lazy(async (): Promise<{ default: ComponentType<Props> }> => ({ default: await load().catch(() => MissingOverlay) }));
 

@@ -14,12 +14,12 @@ import './styles.css';
 
 const queries = new QueryClient({
   defaultOptions: {
-    // The service may run on this very machine: it is there or not, whatever the browser knows of the network.
+    // The service may run on this machine, so the browser's offline state says nothing about it.
     mutations: { networkMode: 'always' },
     queries: {
       networkMode: 'always',
       staleTime: 5000,
-      // The client itself waits out 429 and 503; an answer that refuses is not asked again.
+      // The client itself retries 429 and 503; other errors are not retried.
       retry: (failures, error) => failures < 1 && error instanceof HoldfastError && error.status === 0,
       refetchOnWindowFocus: true,
     },
@@ -33,7 +33,7 @@ function leave(): void {
   rememberNext(`${pathname}${query}`);
   queries.clear();
   const search = pathname === '/' || wasSignedOut() ? {} : ({ ended: '1' } as never);
-  // Who comes here without a session has been asked already.
+  // The sign-in page handles a missing session itself.
   void router.navigate({ to: '/sign-in', search, ignoreBlocker: true });
 }
 

@@ -7,7 +7,7 @@ export interface RestoreStart {
   /** One document by its path, whatever characters it holds; several, one in each line. */
   document?: string | undefined;
   documents?: string | undefined;
-  /** And all that lies below them. */
+  /** With everything below them. */
   below?: '1' | undefined;
   basket?: '1' | undefined;
   /** Into which project, how, and whether what was not there is removed. */
@@ -15,9 +15,9 @@ export interface RestoreStart {
   mode?: string | undefined;
   extra?: '1' | undefined;
   users?: '0' | '1' | undefined;
-  /** When the one document became what the backup holds. */
+  /** When the document got the version that the backup holds. */
   version?: string | undefined;
-  /** The question that is open. */
+  /** The open step. */
   step?: string | undefined;
 }
 
@@ -30,14 +30,14 @@ function query(values: object): string {
 
 const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 
-/** Where what was deleted by mistake is brought back, also by somebody who belongs to nothing else. */
+/** Where a deleted organization is recovered, also by a person who is in no other one. */
 export const recoverPath = (organizationId: string) => `/organizations/new${query({ recover: organizationId })}`;
 
 export const pathsOf = (slug: string) => {
   const at = (rest: string) => `/o/${slug}${rest}`;
   return {
     overview: at(''),
-    /** An address that lacks the organization. */
+    /** For an address without an organization. */
     inside: (href: string) => at(href.replace(/^\/(?=[?#]|$)/, '')),
     start: at('/start'),
     projects: at('/projects'),
@@ -45,12 +45,12 @@ export const pathsOf = (slug: string) => {
     project: (id: string) => at(`/projects/${id}`),
     document: (projectId: string, path: string, more: { then?: string; at?: string | undefined } = {}) =>
       at(`/projects/${projectId}/documents/${encodePath(path)}${query(more)}`),
-    /** With what is to be looked for as of the moment that is chosen there. */
+    /** With the path to search as of the moment chosen there. */
     time: (projectId?: string, moment?: string, path?: string) =>
       at(projectId ? `/projects/${projectId}/time${query({ at: moment, q: path })}` : '/time'),
     backups: at('/backups'),
     backupsOf: (projectId: string) => at(`/backups${query({ project: projectId })}`),
-    /** What lies in a destination, as its own page counts it. */
+    /** The backups in a destination. */
     backupsIn: (storage: string, project?: string) => at(`/backups${query({ project, storage, status: 'completed' })}`),
     failedBackups: at('/backups?status=failed'),
     newBackup: at('/backups?new=1'),
@@ -68,7 +68,7 @@ export const pathsOf = (slug: string) => {
     restoresOf: (projectId: string) => at(`/restores${query({ project: projectId })}`),
     newRestore: (start: RestoreStart) => at(`/restores/new${query(start)}`),
     restore: (id: string) => at(`/restores/${id}`),
-    /** With the question what an undo would do. */
+    /** With the undo dialog open. */
     undo: (id: string) => at(`/restores/${id}?undo=1`),
     drills: at('/restores?tab=drills'),
     webhooks: at('/webhooks'),

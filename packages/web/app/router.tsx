@@ -9,7 +9,7 @@ import {
 } from '@tanstack/react-router';
 import { quietMs } from './components/states.tsx';
 import { late } from './late.tsx';
-import { PageOnItsWay } from './pages/page-on-its-way.tsx';
+import { PageLoading } from './pages/page-loading.tsx';
 import { PageProblem } from './pages/page-problem.tsx';
 
 const root = createRootRoute({ component: Outlet, errorComponent: PageProblem });
@@ -28,7 +28,7 @@ const outside = {
   '/$': () => import('./pages/home.tsx'),
 } satisfies Record<string, Loader>;
 
-/** Below `/o/$slug`, without the shell around them. */
+/** Below `/o/$slug`, outside the shell. */
 const alone = {
   '/start': () => import('./pages/start/start.tsx'),
 } satisfies Record<string, Loader>;
@@ -99,7 +99,7 @@ export const router = createRouter({
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,
   defaultErrorComponent: PageProblem,
-  defaultPendingComponent: PageOnItsWay,
+  defaultPendingComponent: PageLoading,
   defaultPendingMs: quietMs,
   defaultPendingMinMs: 0,
   parseSearch: parseSearchWith((value) => value),

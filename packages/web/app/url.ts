@@ -8,7 +8,7 @@ export function usePaths(): Paths {
   return useMemo(() => pathsOf(slug), [slug]);
 }
 
-/** A part of the address, decoded. */
+/** A decoded parameter of the address. */
 export function useParam(name: string): string {
   const params = useParams({ strict: false }) as Record<string, string | undefined>;
   return params[name] ?? '';
@@ -16,16 +16,16 @@ export function useParam(name: string): string {
 
 interface ChangeOptions {
   replace?: boolean;
-  /** What is filled in here has lost its meaning: nobody is asked whether to leave it. */
+  /** Leaves without asking about unsaved input, which no longer matters. */
   evenUnsaved?: boolean;
 }
 
-/** What is chosen lives in the address: it can be shared, and going back undoes it. */
+/** The search parameters. Choices are kept in the address, so that they can be shared and undone by going back. */
 export function useSearch(): [
   search: Readonly<Record<string, string | undefined>>,
   change: (change: Record<string, string | undefined>, options?: ChangeOptions) => Promise<void>,
 ] {
-  // The router turns what looks like a number into one; here everything is the text it was.
+  // The router parses numbers; here every value is a string.
   const given = useLocation().search as Record<string, unknown>;
   const search = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
@@ -40,13 +40,13 @@ export function useSearch(): [
 }
 
 interface GoOptions extends ChangeOptions {
-  /** What the service said of the deed that led there. */
+  /** A message of the service, shown on the page it leads to. */
   notice?: string;
 }
 
 /**
- * Whether what asks is still where it was: an answer may come after somebody has left. What goes from the page while the
- * address stays, as something that was deleted does, has not been left by anybody.
+ * Whether the component's page is still open: an answer may come after the person has left. A component that was unmounted
+ * while the address stayed, such as a deleted record, counts as still open.
  */
 export function useIsHere(): () => boolean {
   const isShown = useRef(true);
@@ -63,7 +63,7 @@ export function useIsHere(): () => boolean {
   return () => isShown.current || window.location.href === address.current;
 }
 
-/** Leads on from here. Who has left already is not led away from where they are now. */
+/** Navigates, unless the person has left this page meanwhile. */
 export function useGo(): (to: string, options?: GoOptions) => void {
   const navigate = useNavigate();
   const isHere = useIsHere();
@@ -78,7 +78,7 @@ export function useGo(): (to: string, options?: GoOptions) => void {
   };
 }
 
-/** What the way here brought along, until one goes on. */
+/** The message that came with the navigation to this page. */
 export function useNotice(): string | undefined {
   return (useLocation().state as { notice?: string }).notice;
 }

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { clientFor } from './client.ts';
 import { useLastingError } from './lasting-error.ts';
 import { useOrganizationId } from './organization.tsx';
-import { isShort, refetchMs } from './pace.ts';
+import { isShort, refetchMs } from './refetch-interval.ts';
 
 /** Every call of the contract, also those this service does not serve yet: they answer NOT_FOUND. */
 export type CallId = OperationId;
@@ -15,11 +15,11 @@ type ListId = { [I in CallId]: Operations[I] extends { success: { kind: 'list' }
 
 export interface ReadOptions {
   enabled?: boolean;
-  /** Absent: while the page is seen, as often as is needed beside what the service tells. False: once. */
+  /** Absent: refetch while the page is visible, less often while the stream of changes is connected. False: read once. */
   everyMs?: number | false;
 }
 
-/** Whether an answer says that this service does not know the call at all. Then a page says less. */
+/** Whether this service does not have the call at all; then a page shows less. */
 export function isUnserved(error: HoldfastError | null): boolean {
   return error?.code === 'NOT_FOUND' && error.message.startsWith('There is nothing at');
 }
@@ -38,16 +38,16 @@ interface Asked {
   query?: { projectId?: string; document?: string; at?: string };
 }
 
-/** What a call is about; the rest of what it is asked with chooses among that. */
+/** What a call is about, without its filters. */
 const subjectOf = ({ params, query: { projectId, document, at } = {} }: Asked = {}) =>
   JSON.stringify([params, projectId, document, at]);
 
-/** Until an answer is there the one before it stays, unless it is about something else: nothing stands under another's name. */
+/** The previous answer stays until the next arrives, but only if it is about the same thing. */
 function isOfSame(former: readonly unknown[] | undefined, input: unknown): boolean {
   return former !== undefined && subjectOf(former[2] as Asked) === subjectOf(input as Asked);
 }
 
-/** Reads one answer and keeps it fresh. */
+/** Reads one answer and refetches it. */
 export function useRead<I extends CallId>(
   id: I,
   input: Input<I>,
@@ -68,7 +68,7 @@ export function useRead<I extends CallId>(
   return { ...result, data, error, refetch: again(forget, result.refetch) } as typeof result;
 }
 
-/** Somebody's own try. */
+/** A retry by hand. */
 const again =
   <Answer>(forget: () => void, refetch: () => Answer) =>
   () => {
@@ -76,7 +76,7 @@ const again =
     return refetch();
   };
 
-/** An answer of before stays while the service is away; not of what is gone, or no longer for this person. */
+/** An old answer stays while the service is away, but not after 404 or 403. */
 const isWithdrawn = (error: HoldfastError | null) => error?.status === 404 || error?.status === 403;
 
 /** Reads a list page by page. */
@@ -108,7 +108,7 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
   const { error, forget } = useLastingError(queryKey, { data, error: met as HoldfastError | null });
   return {
     rows,
-    /** With what stands beside the rows. */
+    /** Whole pages, with the fields beside their rows. */
     pages: result.data?.pages as readonly Answered<I>[] | undefined,
     error,
     isLoading: result.isLoading,
@@ -122,11 +122,11 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
   };
 }
 
-/** More are not read to the end: such a list belongs on a page that scrolls. */
+/** Longer lists are not read to their end; they belong on a page that loads more while it scrolls. */
 const entriesMax = 2000;
 const entriesPerCall = 200;
 
-/** Every entry of a list that is mostly short: projects, destinations, members. A limit that is named is kept. */
+/** Reads all pages of a list that is usually short: projects, destinations, members. Honours a given limit. */
 export function useAll<I extends ListId>(id: I, input: Input<I>, options: ReadOptions = {}) {
   const organizationId = useOrganizationId();
   const { query } = input as { query?: { limit?: number } };
@@ -153,7 +153,7 @@ export function useAll<I extends ListId>(id: I, input: Input<I>, options: ReadOp
   return { ...result, error, rows: result.data, refetch: again(forget, result.refetch) };
 }
 
-/** Every entry of a list that takes long to read: rows are there as their pages arrive. */
+/** Reads all pages of a slow list; rows appear as their pages arrive. */
 export function useGrowing<I extends ListId>(id: I, input: Input<I>, options: Pick<ReadOptions, 'enabled'> = {}) {
   const { query } = input as { query?: object };
   const asked = { ...input, query: { ...query, limit: entriesPerCall } } as Input<I>;
@@ -163,16 +163,16 @@ export function useGrowing<I extends ListId>(id: I, input: Input<I>, options: Pi
   useEffect(() => {
     if (isGrowing && !isLoadingMore) loadMore();
   });
-  // What was read stays, and what is missing is asked for again.
+  // A retry keeps the pages that were read and asks for the missing one.
   return { ...list, isGrowing, retry: rows ? loadMore : list.retry };
 }
 
 interface ActOptions<I extends CallId> {
-  /** Where it takes a while the deed lasts as long, and fails with it. */
+  /** If it returns a promise, the action stays pending until it settles, and fails with it. */
   onDone?: (answer: Answered<I>, input: Input<I>) => unknown;
 }
 
-/** Changes something; whatever the organization shows is read again afterwards. */
+/** Sends a change; afterwards all reads are refetched. */
 export function useAct<I extends CallId>(id: I, options: ActOptions<I> = {}) {
   const organizationId = useOrganizationId();
   const queries = useQueryClient();
@@ -186,7 +186,7 @@ export function useAct<I extends CallId>(id: I, options: ActOptions<I> = {}) {
     onSettled: (_answer, _error, input) => void underWay.current.delete(JSON.stringify(input)),
   });
   const { mutate: send } = mutation;
-  // A double click means one deed: the second click comes before the button is drawn as busy.
+  // Ignores a double click: the second click comes before the button is drawn as busy.
   const mutate = useCallback(
     (...given: Parameters<typeof send>) => {
       const key = JSON.stringify(given[0]);

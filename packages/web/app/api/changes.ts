@@ -4,12 +4,12 @@ import { type Query, type QueryClient, useQueryClient } from '@tanstack/react-qu
 import { useEffect, useRef } from 'react';
 import { clientFor } from './client.ts';
 import { type LiveState, useLive } from './live.ts';
-import { isShort, setFollowing } from './pace.ts';
+import { isShort, setFollowing } from './refetch-interval.ts';
 
 type Change = Result<Operations['streamOrganizationEvents']> extends HoldfastStream<infer Item> ? Item : never;
 type Kind = Change['kind'];
 
-/** Which answers a change makes old. */
+/** Which reads a change makes stale. */
 const shownBy: Readonly<Record<Kind, readonly OperationId[]>> = {
   organization: ['getOrganization', 'listOrganizations', 'getSubscription', 'getEncryptionKey'],
   member: ['listMembers', 'listOrganizations', 'getMe'],
@@ -36,14 +36,14 @@ const shownBy: Readonly<Record<Kind, readonly OperationId[]>> = {
   delivery: ['listDeliveries', 'getDeliveryRequest', 'getWebhook'],
 };
 
-/** It counts what lies in it: whichever changes, the count may. */
+/** It shows counts of its contents, which change with them. */
 const counting: readonly OperationId[] = ['getStorageDestination'];
 
-/** Work under way changes every second; who looks is told every few. */
+/** Running jobs change every second; pages refetch every few. */
 const restMs = 2500;
 const gatherMs = 120;
 
-/** Everything this organization shows follows what happens to it, whoever does it. */
+/** Refetches what a change in the organization made stale. */
 export function useOrganizationChanges(organizationId: string): LiveState {
   const queries = useQueryClient();
   const gathered = useRef<Gathering | null>(null);
@@ -56,7 +56,7 @@ export function useOrganizationChanges(organizationId: string): LiveState {
     open: (signal) => clientFor(organizationId).streamOrganizationEvents({ signal }),
     onOpen: (isFirst) => {
       setFollowing(true);
-      // What happened meanwhile was told to nobody: since the stream broke, or since what is here already was read.
+      // Changes may have been missed since the stream broke, or between the first reads and its start.
       const isOld = (query: Query) => isShort(query) && (!isFirst || query.state.data !== undefined);
       void queries.invalidateQueries({ predicate: isOld });
     },
@@ -68,7 +68,7 @@ export function useOrganizationChanges(organizationId: string): LiveState {
   });
 }
 
-/** The first change of a kind is shown at once, those that follow it together. */
+/** Refetches at once after the first change of a kind, then batches those that follow. */
 class Gathering {
   readonly #queries: QueryClient;
   readonly #organizationId: string;
@@ -112,7 +112,7 @@ class Gathering {
     const [place, call, input] = queryKey as [string, OperationId, { params?: Record<string, string> }];
     if (place !== this.#organizationId && place !== 'person') return false;
     if (!shownBy[kind]?.includes(call)) return false;
-    // One of many is read again only if it is the one.
+    // A single record is refetched only if it is the one that changed.
     const isOfMany = call.startsWith('list') || (kind === 'backup' && counting.includes(call));
     return isOfMany || !input?.params || Object.values(input.params).some((id) => ids.has(id));
   }

@@ -2,7 +2,7 @@ import { pathOf } from '@holdfast/contract';
 import { type Client, createClient } from '@holdfast/contract/client';
 import { hearServiceClock } from '../format/service-clock.ts';
 
-/** Asked when the session is over and cannot be renewed; answers whether the same person signed in again meanwhile. */
+/** Called when the session has ended and cannot be renewed; resolves to whether the same person signed in again. */
 let onSignedOut: () => Promise<boolean> = async () => false;
 export function whenSignedOut(listener: () => Promise<boolean>): void {
   onSignedOut = listener;
@@ -19,7 +19,7 @@ function signedInAgain(): Promise<boolean> {
 
 let renewing: Promise<Response> | undefined;
 
-/** Several calls that are refused at once renew the session once. */
+/** Several refused calls share one renewal. */
 function renew(): Promise<Response> {
   renewing ??= fetch(pathOf('refreshTokens'), { method: 'POST' }).finally(() => {
     renewing = undefined;
@@ -27,10 +27,10 @@ function renew(): Promise<Response> {
   return renewing;
 }
 
-/** A service that is away or busy has not said that the session is over. */
+/** A service that is down or busy has not ended the session. */
 const isOver = ({ status }: Response) => status >= 400 && status < 500 && status !== 408 && status !== 429;
 
-/** Calls wait while somebody signs in again, and then go on: what was being saved is saved. */
+/** Calls wait while the person signs in again and then continue, so that nothing unsaved is lost. */
 const withSession: typeof fetch = async (input, init) => {
   if (signingIn) await signingIn;
   const response = await fetch(input, init);
@@ -42,13 +42,13 @@ const withSession: typeof fetch = async (input, init) => {
     const again = await fetch(input, init);
     if (again.status !== 401) return again;
   }
-  // The patience of the call ended while it waited for the person.
+  // The call timed out while it waited for the person.
   return (await signedInAgain()) ? await fetch(input, { ...init, signal: null }) : response;
 };
 
 const clients = new Map<string, Client>();
 
-/** The client of one organization; without one, for calls about the person. Cookies carry the session. */
+/** The client of one organization, or of the person alone. The session is in cookies. */
 export function clientFor(organizationId?: string): Client {
   const key = organizationId ?? '';
   let client = clients.get(key);

@@ -1,16 +1,16 @@
 import type { HoldfastStream } from '@holdfast/contract/client';
 
 const backoffMs = [500, 1000, 2000, 4000, 8000, 15_000];
-/** A break shorter than this is nobody's business. */
+/** Shorter breaks are not shown. */
 const silentMs = 10_000;
-/** The service says at least so often that it is still there. */
+/** The longest silence of a healthy stream. */
 const beatMsMax = 15_000;
-/** A stream that held this long was a good one: the next break begins with the shortest pause. */
+/** After a stream has lasted this long, the next reconnect begins with the shortest pause again. */
 const goodMs = 5000;
 
 export interface Live<Item> {
   open: (signal: AbortSignal) => Promise<Followed<Item>>;
-  /** False: that was all, the stream is not opened again. */
+  /** False: the stream is complete and not opened again. */
   onItem: (item: Item) => boolean;
   onOpen?: (isFirst: boolean) => void;
   onBreak?: () => void;
@@ -18,14 +18,14 @@ export interface Live<Item> {
 
 type Followed<Item> = Pick<HoldfastStream<Item>, 'lastHeardMs' | typeof Symbol.asyncIterator>;
 
-/** Whether somebody looks at the page. */
+/** Whether the page is visible. */
 export interface Sight {
   untilSeen(stop: AbortSignal): Promise<void>;
-  /** Aborts when nobody looks any more, and when all is over. */
+  /** Aborts when the page is hidden and when following ends. */
   untilHidden(stop: AbortSignal): { signal: AbortSignal; end: () => void };
 }
 
-/** Opens the stream again and again, until it is over or nobody wants it any more. */
+/** Reopens the stream until it is complete or no longer wanted. */
 export async function follow<Item>(
   stop: AbortSignal,
   latest: { readonly current: Live<Item> },
@@ -64,7 +64,7 @@ export async function follow<Item>(
   }
 }
 
-/** How long the service has been away, told once that is somebody's business: also while a question waits for its answer. */
+/** Reports how long the service has been away, once that is worth showing, also while a call waits. */
 class Absence {
   readonly #tell: (since: number | null) => void;
   #heardMs = Date.now();
@@ -78,7 +78,7 @@ class Absence {
     this.#heardMs = Math.max(this.#heardMs, atMs);
   }
 
-  /** What fell silent has been away for as long; what was cut off is so from now on. */
+  /** A silent stream has been away since its last message, a broken one since now. */
   begins(wasSilent: boolean): void {
     this.#timer ??= setTimeout(() => this.#tell(this.#heardMs), wasSilent ? 0 : silentMs);
   }

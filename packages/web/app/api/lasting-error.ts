@@ -8,13 +8,13 @@ interface Result {
 
 interface LastingError {
   readonly error: HoldfastError | null;
-  /** Somebody tries again: that something is on its way is seen until the answer. */
+  /** A retry by hand: loading is shown until the answer. */
   readonly forget: () => void;
 }
 
 /**
- * What went wrong stays said until there is an answer. A page that asks again and again by itself would show for most of the
- * time that it is loading, and hardly ever why there is nothing.
+ * Keeps an error until the next answer. A page that refetches by itself would otherwise show loading most of the time, and
+ * hardly ever the error.
  */
 export function useLastingError(key: readonly unknown[], { data, error }: Result): LastingError {
   const asked = JSON.stringify(key);

@@ -2,13 +2,13 @@ import { useEffect, useRef, useState } from 'react';
 import { follow, type Live, type Sight } from './follow.ts';
 
 export interface LiveState {
-  /** Set when the stream has been away for long enough to say so. */
+  /** Set once the stream has been broken long enough to say so. */
   readonly awaySince: number | null;
 }
 
 /**
- * Follows a stream of server-sent events and comes back after breaks. A page nobody sees follows nothing: a browser has
- * few connections to one place, and its tabs share them.
+ * Follows a stream of server-sent events and reconnects after breaks. A hidden page closes its stream, because a browser has
+ * few connections per origin and all tabs share them.
  */
 export function useLive<Item>(key: string | null, live: Live<Item>): LiveState {
   const [awaySince, setAwaySince] = useState<number | null>(null);

@@ -1,7 +1,7 @@
 import type { Backup } from '@holdfast/contract';
 import { useRead } from './calls.ts';
 
-/** So many restores in a row leave so many safety backups in front of the last ordinary one. */
+/** How many backups are read: restores leave safety backups, which may come before the last ordinary one. */
 const lookedAt = 100;
 
 const isWhole = ({ scope }: Backup) =>
@@ -9,16 +9,16 @@ const isWhole = ({ scope }: Backup) =>
 const isOwn = ({ trigger, importedFrom }: Backup) =>
   trigger !== 'pre_restore' && (importedFrom === null || importedFrom === 'holdfast');
 
-/** What can be got back is as old as this, however long the backup took. */
+/** The time the data is from, not the time the backup ended. */
 export const asOf = ({ snapshotTime, createdAt }: Backup) => snapshotTime ?? createdAt;
 
-/** By what they hold: a merge of older backups is made after the newest one, and is listed before it. */
+/** Sorted by the time of their data: a merge of older backups is listed first, but its data is older. */
 export const newestDataFirst = (backups: readonly Backup[]) =>
   backups.toSorted((a, b) => Date.parse(asOf(b)) - Date.parse(asOf(a)));
 
 /**
- * The newest backup in which a document can be looked up. A safety backup holds what one restore overwrote, and a backup of
- * some collections nothing of the others, and one made of a file whatever that held: they are taken only where there is nothing else.
+ * The newest backup to look documents up in. Safety backups, backups of some collections and imported files hold only a part of
+ * the database: they are taken only if there is nothing else.
  */
 export function newestAmong(backups: readonly Backup[]): Backup | undefined {
   const known = newestDataFirst(backups);
@@ -26,7 +26,7 @@ export function newestAmong(backups: readonly Backup[]): Backup | undefined {
   return ordinary.find(isWhole) ?? ordinary[0] ?? known[0];
 }
 
-/** What is asked to find it. */
+/** The query that finds it. */
 export const newestInput = (projectId: string) => ({
   query: { projectId, status: 'completed' as const, limit: lookedAt },
 });
@@ -39,7 +39,7 @@ export function useNewestBackup(projectId: string | undefined) {
   const backups = data && newestDataFirst(data.data);
   return {
     isRead: backups !== undefined,
-    /** The newest completed ones. */
+    /** The newest completed backups. */
     backups,
     backup: backups && newestAmong(backups),
     error,

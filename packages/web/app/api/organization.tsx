@@ -5,7 +5,7 @@ export type OrganizationSummary = ItemOf<Operations['listOrganizations']>;
 
 export interface Workplace {
   readonly organization: OrganizationSummary;
-  /** All of the person's, this one among them. */
+  /** All organizations of the person, including this one. */
   readonly organizations: readonly OrganizationSummary[];
   readonly timezone: string;
   readonly me: { readonly id: string; readonly name: string; readonly email: string };
@@ -14,7 +14,7 @@ export interface Workplace {
 const WorkplaceContext = createContext<Workplace | null>(null);
 export const WorkplaceProvider = WorkplaceContext.Provider;
 
-/** Undefined outside of an organization: calls are then about the person. */
+/** Undefined outside an organization: calls are then about the person. */
 export function useOrganizationId(): string | undefined {
   return useContext(WorkplaceContext)?.organization.id;
 }
@@ -25,12 +25,12 @@ export function useWorkplace(): Workplace {
   return workplace;
 }
 
-/** Whether the signed-in person may do what this role may do. What they may not is not offered. */
+/** Whether the signed-in person has at least this role. Actions above it are not shown. */
 export function useCan(role: Role): boolean {
   return roleAtLeast(useWorkplace().organization.role, role);
 }
 
-/** Times are shown in the organization's zone; outside of one, in the browser's. */
+/** The zone of shown times: the organization's, or the browser's outside of one. */
 export function useZone(): string {
   return useContext(WorkplaceContext)?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

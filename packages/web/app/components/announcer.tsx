@@ -2,12 +2,12 @@ import { useEffect, useState } from 'react';
 
 let tell: (text: string) => void = () => undefined;
 
-/** Says to who hears the page what others see change. */
+/** Announces a change to screen readers. */
 export function announce(text: string): void {
   tell(text);
 }
 
-/** One place for all of it, there before anything is said: readers hear changes of what they know. */
+/** One live region for all announcements, mounted early: screen readers only hear changes of regions they know. */
 export function Announcer() {
   const [text, setText] = useState('');
   useEffect(() => {

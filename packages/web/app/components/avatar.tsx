@@ -1,4 +1,4 @@
-/** Initials: a picture would be loaded from a foreign place. */
+/** Initials only: a picture would be loaded from another site, which the content policy forbids. */
 export function Avatar({ name }: { name: string }) {
   const initials = name
     .split(/[\s@.]+/)

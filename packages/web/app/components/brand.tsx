@@ -1,4 +1,4 @@
-/** Two posts and the bar that holds them. */
+/** The logo: two posts and a bar. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 24 24" aria-hidden="true" className="shrink-0">

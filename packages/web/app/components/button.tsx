@@ -17,7 +17,7 @@ const shape =
 interface Common {
   kind?: ButtonKind;
   icon?: LucideIcon;
-  /** The icon stands after the words. */
+  /** Puts the icon after the label. */
   trailing?: boolean;
   children: ReactNode;
   className?: string;
@@ -25,7 +25,7 @@ interface Common {
 
 type ButtonProps = Common & { busy?: boolean } & Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className'>;
 
-/** While its deed is under way it takes no click, and keeps the focus: the browser takes it from what is disabled. */
+/** While busy it ignores clicks but keeps the focus; a disabled button would lose it. */
 export function Button({ kind = 'secondary', icon, trailing, busy, children, className = '', ...rest }: ButtonProps) {
   const onClick = (event: MouseEvent<HTMLButtonElement>) => (busy ? event.preventDefault() : rest.onClick?.(event));
   return (
@@ -98,7 +98,7 @@ export function IconButton({ icon: Icon, label, className = '', ...rest }: IconB
   );
 }
 
-/** A link inside of text or a table. */
+/** A link inside text or a table. */
 export function TextLink({ to, children, className = '' }: { to: string; children: ReactNode; className?: string }) {
   return (
     <Link to={to} className={`text-held font-medium hover:underline ${className}`}>

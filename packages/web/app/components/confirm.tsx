@@ -11,19 +11,19 @@ interface ConfirmProps {
   children: ReactNode;
   action: string;
   danger?: boolean;
-  /** To be typed exactly before the button works. */
+  /** Must be typed exactly to enable the button. */
   typed?: string;
-  /** There is nothing to confirm yet. */
+  /** Disables the button. */
   disabled?: boolean;
   busy?: boolean;
   error?: HoldfastError | null;
-  /** The button that does nothing; absent: Cancel. Null: there is nothing to decide. */
+  /** Label of the button that closes; absent: Cancel. Null: no such button. */
   cancel?: string | null;
   onConfirm: () => void;
   onClose: () => void;
 }
 
-/** Says what will happen, and names it on the button. */
+/** A dialog that says what will happen and repeats it on its button. */
 export function Confirm(props: ConfirmProps) {
   const {
     title,

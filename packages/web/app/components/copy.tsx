@@ -7,7 +7,7 @@ import { Button } from './button.tsx';
 
 const shownMs = 1500;
 
-/** Copies, and says for a moment that it has. */
+/** Copies to the clipboard and confirms for a moment. */
 function useCopy(text: string, onCopied?: () => void): [done: boolean, copy: () => Promise<void>] {
   const [done, setDone] = useState(false);
   const copy = async () => {
@@ -21,7 +21,7 @@ function useCopy(text: string, onCopied?: () => void): [done: boolean, copy: () 
   return [done, copy];
 }
 
-/** Browsers keep the clipboard from pages that do not come by HTTPS; what is selected can be copied there too. */
+/** Without HTTPS browsers refuse the clipboard API; copying a selection still works. */
 async function write(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -31,7 +31,7 @@ async function write(text: string): Promise<boolean> {
     const area = document.createElement('textarea');
     area.value = text;
     area.className = 'sr-only';
-    // Nothing outside of an open dialog can be selected.
+    // Text outside of an open dialog cannot be selected.
     (before?.closest('dialog') ?? document.body).append(area);
     area.select();
     const isCopied = document.execCommand('copy');
@@ -41,7 +41,7 @@ async function write(text: string): Promise<boolean> {
   }
 }
 
-/** A button that says what it copies. */
+/** A copy button with a text label. */
 export function CopyTextButton({ text, children }: { text: string; children: ReactNode }) {
   const [done, copy] = useCopy(text);
   return (
@@ -73,7 +73,7 @@ export function CopyButton({ text, label = t.common.copy, onCopied }: CopyButton
   );
 }
 
-/** Cut in the middle, copied whole. */
+/** An id, shortened in the middle, copied in full. */
 export function Id({ id, keep }: { id: string; keep?: number }) {
   return (
     <span className="inline-flex items-center gap-1">

@@ -8,20 +8,20 @@ interface DialogProps {
   title: ReactNode;
   onClose: () => void;
   children: ReactNode;
-  /** The buttons at its foot. */
+  /** The buttons at the bottom. */
   footer?: ReactNode;
   wide?: boolean;
-  /** Nothing of the page can be seen behind it, and it has no cross: one of its buttons is to be chosen. */
+  /** Hides the page behind it and has no close button: one of its buttons must be chosen. */
   covers?: boolean;
 }
 
-/** What one came to fill in, not the cross that closes it. On a phone it would bring up the keyboard over the rest. */
+/** Focus the first field, not the close button; not on a phone, where the keyboard would cover the rest. */
 function firstField(dialog: HTMLDialogElement): HTMLElement | null {
   if (window.matchMedia('(pointer: coarse)').matches) return null;
   return dialog.querySelector<HTMLElement>('input:not([type=radio]), input:checked, select, textarea');
 }
 
-/** The browser's own dialog: it keeps the focus, and gives it back. */
+/** The native dialog element: it traps the focus and returns it. */
 export function Dialog({ title, onClose, children, footer, wide, covers }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -37,7 +37,7 @@ export function Dialog({ title, onClose, children, footer, wide, covers }: Dialo
       giveBack();
     };
   }, []);
-  // What the browser does with Escape can be refused only once: the next one would close this, and what it stands upon.
+  // The browser lets us refuse Escape only once; the next one would close this dialog and the one below it.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || event.defaultPrevented) return;
     event.preventDefault();

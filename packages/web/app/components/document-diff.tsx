@@ -18,10 +18,10 @@ interface DiffProps {
   now: Fields | null;
   thenTitle: ReactNode;
   nowTitle: ReactNode;
-  /** Absent: what stands there now. */
+  /** Absent: the live document. */
   nowWord?: string;
   onlyChanged: boolean;
-  /** Where a reference leads. */
+  /** Builds the link for a reference value. */
   linkTo: (name: string) => string | undefined;
 }
 
@@ -102,12 +102,12 @@ export function DocumentDiff({
   );
 }
 
-/** A map that differs inside stands opened, whatever anybody folds. */
+/** A map with a difference inside is always open. */
 const isOpened = ({ then, now }: DiffRow) => areMaps(then, now) && !isSameValue(then, now);
 
 interface SideProps {
   value: FirestoreValue | undefined;
-  /** What stands at the other side: only what is not the same there is marked. */
+  /** The value on the other side; only the part that differs is marked. */
   other: FirestoreValue | undefined;
   mark: string;
   tone: 'then' | 'now';
@@ -144,7 +144,7 @@ function Side({ value, other, mark, tone, fold }: SideProps) {
   );
 }
 
-/** Of two texts the part that differs is stronger; of anything else the whole value. */
+/** Of two strings only the differing part is highlighted; of anything else the whole value. */
 function ChangedValue({
   value,
   other,

@@ -7,7 +7,7 @@ import { TypeName, Value } from './value.tsx';
 interface DocumentFieldsProps {
   fields: Fields;
   label: string;
-  /** Where a reference leads. */
+  /** Builds the link for a reference value. */
   linkTo: (name: string) => string | undefined;
 }
 

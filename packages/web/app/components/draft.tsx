@@ -2,7 +2,7 @@ import { createContext, Fragment, type ReactNode, useCallback, useContext, useEf
 
 const Refused = createContext<() => void>(() => undefined);
 
-/** What was not saved is still theirs who typed it. */
+/** A refused save counts as an edit: the input stays. */
 export function useRefusal(error: unknown): void {
   const tell = useContext(Refused);
   useEffect(() => {
@@ -11,8 +11,8 @@ export function useRefusal(error: unknown): void {
 }
 
 /**
- * A form that nobody has touched shows what is saved, whoever saved it. One that somebody is filling in stays theirs: what
- * happens elsewhere must not take away what they typed. Once they have saved it, it is untouched again.
+ * A form without edits follows the saved values, whoever saves them. Once somebody edits it, their input stays, whatever is
+ * saved elsewhere. After they have saved it, it counts as unedited again.
  */
 export function Draft({ version, children }: { version: string; children: ReactNode }) {
   const [shown, setShown] = useState(version);
@@ -21,7 +21,7 @@ export function Draft({ version, children }: { version: string; children: ReactN
   if (seen !== version) {
     setSeen(version);
     if (state === 'untouched') setShown(version);
-    // Their own save, which shows what they typed already.
+    // It was their own save; the form shows it already.
     if (state === 'sent') setState('untouched');
   }
   const refused = useCallback(() => setState('touched'), []);

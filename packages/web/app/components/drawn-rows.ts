@@ -1,20 +1,20 @@
 import { useEffect, useRef, useState } from 'react';
 
-/** Rows by their places in a list, both ends included. */
+/** Indexes of rows, both ends included. */
 export interface RowRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** Drawn beyond what is seen, so that scrolling by hand shows no hole. */
+/** Rows drawn above and below the visible ones, so that slow scrolling shows no gap. */
 const beyondRows = 6;
 /** Each new row costs style, layout and paint, about a millisecond together: so few at once leave a slow machine its frames. */
 const rowsPerFrame = 5;
 const untilSeen: RowRange = { first: 0, last: 30 };
 
 /**
- * Which rows are drawn. They follow what is seen by a few rows in each frame, so that no jump, however far, keeps the page from
- * scrolling on. What is seen is unknown until the list was laid out once.
+ * Which rows are drawn. They catch up with the visible range by a few rows per frame, so that no jump blocks the page. The
+ * visible range is unknown until the first layout.
  */
 export function useDrawnRows(seen: RowRange | undefined, count: number): RowRange {
   const wanted = { seen: seen ?? untilSeen, count };
@@ -39,7 +39,7 @@ function aroundOf({ first, last }: RowRange, count: number): RowRange {
   return { first: Math.max(0, first - beyondRows), last: Math.min(count - 1, last + beyondRows) };
 }
 
-/** What is out of reach goes at once; what is seen comes first, then what lies below, then what lies above. */
+/** Drops far rows at once; adds visible rows first, then those below, then those above. */
 function nextOf(drawn: RowRange, seen: RowRange, count: number): RowRange {
   const wanted = aroundOf(seen, count);
   const kept = { first: Math.max(drawn.first, wanted.first), last: Math.min(drawn.last, wanted.last) };

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
 import { t } from '../texts/index.ts';
 
-/** Characters that turn the direction of what follows them, and are not seen themselves. */
+/** Invisible characters that change the direction of the text after them. */
 const turning = /([\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069])/;
 
 /**
- * A text from a document as it is: it turns the direction of nothing around it, and characters that would turn it unseen are
- * shown by their number.
+ * An exact text from a document. It does not change the direction of the text around it, and invisible direction marks are
+ * shown by their code.
  */
 export function Exact({ text }: { text: string }): ReactNode {
   if (!turning.test(text)) return <bdi>{text}</bdi>;

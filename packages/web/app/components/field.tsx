@@ -19,7 +19,7 @@ const FieldContext = createContext<FieldIds | null>(null);
 
 interface FieldProps {
   label: ReactNode;
-  /** Of the request: faults the service names stand here. */
+  /** Name in the request: faults the service reports for it are shown here. */
   name?: string;
   hint?: ReactNode;
   error?: string | undefined;
@@ -27,7 +27,7 @@ interface FieldProps {
   className?: string;
 }
 
-/** Of everything that is wrong in a form, the first gets the focus when it is said. */
+/** When errors appear, focuses the first invalid field. */
 export function useFocusOnError<Around extends HTMLElement>(error: string | undefined) {
   const around = useRef<Around>(null);
   useEffect(() => {
@@ -40,7 +40,7 @@ export function useFocusOnError<Around extends HTMLElement>(error: string | unde
   return around;
 }
 
-/** A label, what it labels, and what is wrong with it. */
+/** A label, its input, and the error. */
 export function Field({ label, name, hint, error, children, className = '' }: FieldProps) {
   const id = useId();
   const around = useFocusOnError<HTMLDivElement>(error);
@@ -101,7 +101,7 @@ export function TextArea({ className = '', ...rest }: TextareaHTMLAttributes<HTM
   );
 }
 
-/** The browser's own, so that every phone and every reader knows it. */
+/** A native input, so that phones and screen readers know it. */
 export function SelectInput({ className = '', children, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) {
   return (
     <select {...useFieldProps()} {...rest} className={`control chevron w-full aria-invalid:border-fail ${className}`}>
@@ -146,7 +146,7 @@ interface ChoiceProps<Value extends string> {
   columns?: string;
 }
 
-/** A few choices that are worth a card each. */
+/** A few choices, each shown as a card. */
 export function ChoiceCards<Value extends string>(props: ChoiceProps<Value>) {
   return (
     <fieldset>

@@ -10,11 +10,11 @@ interface FilterProps {
   options: readonly (readonly [value: string, label: string])[];
   onChange: (value: string | undefined) => void;
   isFirst?: boolean;
-  /** There is always one chosen. */
+  /** One option is always chosen; there is no "any". */
   required?: boolean;
 }
 
-/** A native select dressed as a sentence: "Status Any". */
+/** A native select with its label inside the control: "Status Any". */
 export function Filter({ label, value, options, onChange, isFirst, required }: FilterProps) {
   const isSet = value !== undefined && value !== '' && !required;
   return (

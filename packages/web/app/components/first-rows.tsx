@@ -3,7 +3,7 @@ import { formatCount } from '../format/numbers.ts';
 import { t } from '../texts/index.ts';
 import { Button } from './button.tsx';
 
-/** A document may have thousands of fields: a screen or two of them are drawn until somebody asks for all. */
+/** A document may have thousands of fields: the first ones are drawn until somebody asks for all. */
 const shownRows = 250;
 
 export function useFirstRows<Row>(rows: readonly Row[]) {

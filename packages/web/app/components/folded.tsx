@@ -4,17 +4,17 @@ import { t } from '../texts/index.ts';
 import { Button } from './button.tsx';
 import { SearchField } from './search-field.tsx';
 
-/** What stands below such a list stays within reach. */
+/** More rows than this are folded, so that what follows the list stays within reach. */
 const foldedRows = 20;
 
 interface FoldedWords {
-  /** Of the field that filters. */
+  /** Label of the filter field. */
   readonly filter: string;
-  /** What the rows are, as in "Show all 1,000 collections". */
+  /** The plural noun, as in "Show all 1,000 collections". */
   readonly things: string;
 }
 
-/** Names that may be a thousand: the first of them, a field that filters them, and all of them when they are asked for. */
+/** A list that may have a thousand names: shows the first ones, a filter, and all of them on request. */
 export function useFolded<Row>(rows: readonly Row[], nameOf: (row: Row) => string, words: FoldedWords) {
   const [text, setText] = useState('');
   const [isOpen, setOpen] = useState(false);
@@ -31,7 +31,7 @@ export function useFolded<Row>(rows: readonly Row[], nameOf: (row: Row) => strin
     shown: isOpen || !isLong ? found : found.slice(0, foldedRows),
     found,
     isFiltered: wanted !== '',
-    /** The whole list scrolls within itself. */
+    /** The unfolded list scrolls inside its own frame. */
     frame: isOpen && isLong ? 'max-h-[480px] overflow-y-auto' : '',
     field,
     more,

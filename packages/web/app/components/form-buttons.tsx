@@ -6,15 +6,15 @@ interface FormButtonsProps {
   action: string;
   busy: boolean;
   disabled?: boolean;
-  /** Of a form in a dialog. On a page there is nothing to close. */
+  /** Closes the dialog; absent on a page. */
   onCancel?: (() => void) | undefined;
-  /** The button that does nothing; absent: Cancel. */
+  /** Label of the button that closes; absent: Cancel. */
   cancel?: string;
-  /** Another thing that can be done with it. */
+  /** A further action. */
   children?: ReactNode;
 }
 
-/** What ends a form: in a dialog at its right, where every dialog has it. */
+/** The buttons at the end of a form; in a dialog they are on the right. */
 export function FormButtons({ action, busy, disabled = false, onCancel, cancel, children }: FormButtonsProps) {
   return (
     <div className={`flex flex-wrap gap-2 ${onCancel ? 'justify-end' : ''}`}>

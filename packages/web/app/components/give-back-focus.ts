@@ -1,6 +1,6 @@
 export const contentId = 'content';
 
-/** The title of the page, or the place where it will stand. */
+/** The title of the page, or the main area until there is a title. */
 export function focusPage(): void {
   const content = document.getElementById(contentId);
   (content?.querySelector('h1') ?? content)?.focus({ preventScroll: true });
@@ -8,21 +8,21 @@ export function focusPage(): void {
 
 const nameOf = (element: Element) => element.getAttribute('aria-label') ?? element.textContent ?? '';
 
-/** What can be pressed and has this name, without what a dialog covers it with. */
+/** Buttons and links with this name, without those inside a dialog. */
 const namesakesOf = (name: string) =>
   [...document.querySelectorAll<HTMLElement>('button, a[href]')].filter(
     (element) => nameOf(element) === name && element.checkVisibility() && !element.closest('dialog'),
   );
 
-/** A menu closes when one of its entries is chosen: what opened it stays. */
+/** A menu closes when an entry is chosen, so the button that opened it is remembered instead. */
 function openerOf(element: Element | null): Element | null {
   const trigger = element?.closest('[role=menu]')?.getAttribute('aria-labelledby');
   return trigger ? document.getElementById(trigger) : element;
 }
 
 /**
- * Remembers what has the focus; what is called in the end gives it back. A row that became a card meanwhile is another
- * element: then whatever has the same name and the same place among its namesakes has it, else the page's title.
+ * Remembers the focused element; the returned function gives the focus back. If the element is gone (a row became a card), the
+ * element with the same name and position takes it, else the title of the page.
  */
 export function rememberFocus(): () => void {
   const before = openerOf(document.activeElement);

@@ -4,9 +4,9 @@ import { t } from '../texts/index.ts';
 import { Confirm } from './confirm.tsx';
 
 interface Unsaved {
-  /** To be drawn with the form, outside of its `<form>`. */
+  /** Render it next to the form, outside of its `<form>`. */
   question: ReactNode;
-  /** What the service has taken: leaving loses it no longer. */
+  /** Call it after a successful save: leaving loses nothing then. */
   keep: (values: unknown) => void;
 }
 
@@ -15,11 +15,11 @@ interface Place {
   search: unknown;
 }
 
-/** A link within the page leaves nothing. */
+/** A link to the same page does not leave it. */
 const isElsewhere = (current: Place, next: Place) =>
   current.pathname !== next.pathname || JSON.stringify(current.search) !== JSON.stringify(next.search);
 
-/** Asks before anything leads away, as long as that would lose something. */
+/** Asks before navigation while leaving would lose something. */
 function useAsked(loses: () => boolean, words = t.common.unsaved): ReactNode {
   const shouldBlock = useCallback(
     ({ current, next }: { current: Place; next: Place }) => loses() && isElsewhere(current, next),
@@ -43,7 +43,7 @@ function LeaveQuestion({ words, ...deeds }: LeaveQuestionProps) {
   );
 }
 
-/** Asks before a secret that is shown this once goes from the page, until it was copied. */
+/** Asks before leaving while a secret that is shown only once was not copied yet. */
 export function useSecretKept(isShown: boolean, onClose: () => void) {
   const isAtStake = useRef(isShown);
   const [isAsking, setAsking] = useState(false);
@@ -54,7 +54,7 @@ export function useSecretKept(isShown: boolean, onClose: () => void) {
   const keep = () => {
     isAtStake.current = false;
   };
-  /** For who has it, or does not want it. */
+  /** Dismisses the secret. */
   const letGo = () => {
     keep();
     onClose();
@@ -71,12 +71,12 @@ export function useSecretKept(isShown: boolean, onClose: () => void) {
   };
 }
 
-/** Asks before a page is left on which a secret is about to be shown, for the only time. */
+/** Asks before leaving while the request that will show a secret is under way. */
 export function useSecretQuestion(isComing: boolean): ReactNode {
   return useLeaveQuestion(isComing, t.common.secretComing).question;
 }
 
-/** Asks before a form is left that holds something else than it began with, or was saved with last. */
+/** Asks before leaving a form with unsaved input. */
 export function useLeaveQuestion(values: unknown, words = t.common.unsaved): Unsaved {
   const now = JSON.stringify(values);
   const latest = useRef(now);

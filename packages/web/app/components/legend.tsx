@@ -7,7 +7,7 @@ export function Legend({ children }: { children: ReactNode }) {
 
 interface LegendEntryProps {
   text: string;
-  /** Of the mark, as it is drawn in the picture. */
+  /** Size of the mark, as drawn in the chart. */
   width: number;
   height: number;
   children: ReactNode;

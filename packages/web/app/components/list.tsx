@@ -5,13 +5,13 @@ import { NoPermission, Problem, Skeleton } from './states.tsx';
 interface ListProps<Row> {
   list: { rows: readonly Row[] | undefined; error: HoldfastError | null; retry?: () => void; refetch?: () => unknown };
   empty: ReactNode;
-  /** Shown instead of `empty` while filters hold rows back. */
+  /** Shown instead of `empty` while filters are set. */
   filteredEmpty?: ReactNode;
   forbidden?: { title: string; text: string };
   children: (rows: readonly Row[]) => ReactNode;
 }
 
-/** The five states of every list: rows, empty, loading, error, not allowed. Older rows stay while newer ones come. */
+/** The five states of a list: rows, empty, loading, error, not allowed. Old rows stay while new ones load. */
 export function List<Row>({ list, empty, filteredEmpty, forbidden, children }: ListProps<Row>) {
   const { rows, error } = list;
   if (rows === undefined && error) {

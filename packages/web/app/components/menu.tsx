@@ -20,11 +20,11 @@ interface MenuProps {
   items: readonly (MenuItem | 'line' | false | null | undefined)[];
   align?: 'start' | 'end';
   header?: ReactNode;
-  /** It was asked for before it was there. */
+  /** Opens at once: the click that asked for it came before it was mounted. */
   isOpenAtFirst?: boolean;
 }
 
-/** Not modal: a modal one would inject a style element, which the policy refuses. */
+/** Not modal: a modal one injects a style element, which the content policy refuses. */
 export function Menu({ trigger, items, align = 'end', header, isOpenAtFirst = false }: MenuProps) {
   return (
     <Radix.Root modal={false} defaultOpen={isOpenAtFirst}>

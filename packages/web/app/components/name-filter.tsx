@@ -4,10 +4,10 @@ import { useSearch } from '../url.ts';
 import { SearchField } from './search-field.tsx';
 import { FilteredEmpty } from './states.tsx';
 
-/** So many are seen at a glance. */
+/** Shorter lists need no filter. */
 const seenAtOnce = 20;
 
-/** Of a list that may have hundreds of rows those that hold what is typed; it stands in the address. */
+/** Filters a list by a typed text, which is kept in the address. */
 export function useNameFilter<Row>(all: readonly Row[] | undefined, wordsOf: (row: Row) => string) {
   const [search, setSearch] = useSearch();
   const [text, setText] = useState(search.q ?? '');

@@ -14,7 +14,7 @@ export function NothingHere() {
   );
 }
 
-/** Outside of every organization, or in one the person does not belong to. */
+/** Shown outside any organization, or in one the person is no member of. */
 export function NothingHereAlone() {
   return (
     <main>

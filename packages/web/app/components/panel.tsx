@@ -5,7 +5,7 @@ interface PanelProps {
   aside?: ReactNode;
   children: ReactNode;
   className?: string;
-  /** Its content reaches to the edges. */
+  /** No padding around the content. */
   flush?: boolean;
   tone?: 'plain' | 'held' | 'risk' | 'fail' | 'bg';
 }
@@ -34,7 +34,7 @@ export function Panel({ title, aside, children, className = '', flush, tone = 'p
   );
 }
 
-/** Names and what they are, two columns. */
+/** Names and values in two columns. */
 export function Facts({
   rows,
   className = '',

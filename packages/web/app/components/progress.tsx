@@ -4,12 +4,12 @@ import { announce } from './announcer.tsx';
 
 interface ProgressProps {
   percent: number;
-  /** What it is the progress of. */
+  /** Names the work, for screen readers. */
   label: string;
   tall?: boolean;
 }
 
-/** Never jumps back, and tells readers each tenth. */
+/** Never jumps back; announces each 10 % to screen readers. */
 export function ProgressBar({ percent, label, tall }: ProgressProps) {
   const highest = useRef(0);
   highest.current = Math.max(highest.current, Math.min(100, percent));

@@ -2,8 +2,8 @@ import type { RefObject } from 'react';
 import { useKeys } from '../shell/keys.ts';
 
 /**
- * j and k move through the rows; Enter opens, as it does on every link; x ticks; the arrow to the right leads to what else can be
- * done with the row.
+ * j and k move through the rows; Enter opens the row, as on every link; x toggles its checkbox; the right arrow goes to its
+ * further actions.
  */
 export function useRowKeys(frame: RefObject<HTMLElement | null>): void {
   const rowOfFocus = () => document.activeElement?.closest('tr, li');
@@ -15,7 +15,7 @@ export function useRowKeys(frame: RefObject<HTMLElement | null>): void {
     next?.focus();
     next?.scrollIntoView({ block: 'nearest' });
   };
-  /** Elsewhere these keys mean what they always mean. */
+  /** Outside of a row the keys keep their usual meaning. */
   const inRowOnly = (wanted: string, act: (element: HTMLElement) => void) => () => {
     const element = frame.current?.contains(document.activeElement) ? inRow(wanted) : undefined;
     if (!element) return false;

@@ -2,8 +2,8 @@ import type { ComponentProps, MouseEvent } from 'react';
 import { useGo } from '../url.ts';
 
 /**
- * A link of a long list. The router's own works out for each of them whether it is where one is and what to fetch ahead, and a
- * list that is scrolled draws a hundred of them in one frame.
+ * A link of a long list. The router's own link checks for each of them whether it is active and what to preload, and scrolling
+ * draws a hundred of them in one frame.
  */
 export function RowLink({ to, ...rest }: ComponentProps<'a'> & { to: string }) {
   const go = useGo();

@@ -12,7 +12,7 @@ interface Save {
   readonly submittedAt: number;
 }
 
-/** Says that a form was saved, until something else is typed into it. */
+/** Says that a form was saved, until it is edited again. */
 export function Saved({ save }: { save: Save }) {
   const place = useRef<HTMLSpanElement>(null);
   const [changedSince, setChangedSince] = useState<number>();
@@ -33,13 +33,13 @@ export function Saved({ save }: { save: Save }) {
 
 interface SaveRowProps {
   save: Save;
-  /** What is said beside the fields and need not be said again. */
+  /** Field errors that are already shown at their fields. */
   faults: Readonly<Record<string, string>>;
-  /** Secondary where the page has another thing that it is for. */
+  /** Secondary where the page has another primary action. */
   kind?: ButtonKind;
 }
 
-/** The end of a form: the button, and whether it was saved or why not. */
+/** The end of a form: the button, and whether it was saved, or the error. */
 export function SaveRow({ save, faults, kind = 'primary' }: SaveRowProps) {
   return (
     <>

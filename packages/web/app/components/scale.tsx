@@ -3,7 +3,7 @@ interface ScaleProps {
   format: (value: number) => string;
 }
 
-/** What the lines of a chart stand for, beside them: its top, its middle and nothing. */
+/** The labels of a chart's grid lines: maximum, half and zero. */
 export function Scale({ top, format }: ScaleProps) {
   return (
     <div aria-hidden="true" className="flex shrink-0 flex-col justify-between text-right text-ink3 text-meta">

@@ -6,7 +6,7 @@ interface SearchFieldProps {
   onChange: (text: string) => void;
 }
 
-/** What is typed here leaves out rows of the list below it. */
+/** Filters the list below by the typed text. */
 export function SearchField({ label, value, onChange }: SearchFieldProps) {
   return (
     <label className="relative block">

@@ -7,14 +7,14 @@ import { useSecretKept } from './leave-question.tsx';
 interface SecretOnceProps {
   title: string;
   text: string;
-  /** Null: it was made, and got lost with the answer that showed it. */
+  /** Null: the secret was created, but the answer that showed it was lost. */
   secret: string | null;
-  /** What to do then. */
+  /** What to do when the secret was lost. */
   lost: string;
   onClose: () => void;
 }
 
-/** What is shown once and never again: it goes when it was copied, or when somebody says that they have it. */
+/** A secret that is shown only once. It closes after it was copied, or after the person says they have it. */
 export function SecretOnce({ title, text, secret, lost, onClose }: SecretOnceProps) {
   const { keep, letGo, close, question } = useSecretKept(secret !== null, onClose);
   return (

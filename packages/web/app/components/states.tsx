@@ -12,7 +12,7 @@ import { CopyButton } from './copy.tsx';
 
 export const quietMs = 300;
 
-/** True after a moment: what comes at once needs no placeholder. */
+/** True after a short delay: a fast answer needs no placeholder. */
 function useSlow(isWaiting: boolean): boolean {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
@@ -23,7 +23,7 @@ function useSlow(isWaiting: boolean): boolean {
   return isSlow;
 }
 
-/** The shape of the rows that are coming; at once, where they have been waited for already. */
+/** Placeholder rows. `isLate` shows them without the delay. */
 export function Skeleton({ rows = 6, isLate = false }: { rows?: number; isLate?: boolean }) {
   const isSlow = useSlow(true) || isLate;
   return (
@@ -41,7 +41,7 @@ export function Skeleton({ rows = 6, isLate = false }: { rows?: number; isLate?:
   );
 }
 
-/** One word that is on its way: a sentence has no hole. */
+/** Placeholder for one word inside a sentence. */
 export function Pending() {
   return <span role="status" aria-label={t.common.loading} className="skeleton inline-block h-2.5 w-24 align-middle" />;
 }
@@ -53,7 +53,7 @@ interface EmptyProps {
   action?: ReactNode;
 }
 
-/** One sentence what it is for, one action. */
+/** An empty list: one sentence about what it is for, one action. */
 export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
@@ -80,12 +80,12 @@ interface ProblemProps {
   action?: ReactNode;
 }
 
-/** What happened, what to do, and the words that lead an operator to the log. */
+/** An error: what happened, what to do, and the code and request id that lead to the log. */
 export function Problem({ error, onRetry, action }: ProblemProps) {
   const code = 'code' in error ? String(error.code) : 'UNEXPECTED_ANSWER';
   const requestId = error instanceof HoldfastError ? error.requestId : undefined;
   const { title, advice } = explainError(error);
-  // What a job met is told by whoever refused it, more exactly than any general sentence.
+  // For a failed job, the message of the other side is more exact than our general sentence.
   const told = error instanceof HoldfastError || error.message === title ? null : error.message;
   const mono = [code, requestId].filter(Boolean).join(' · ');
   return (
@@ -112,7 +112,7 @@ export function Problem({ error, onRetry, action }: ProblemProps) {
   );
 }
 
-/** Under a form: the same in one line, for faults no field can show. */
+/** The same for a form, for errors that belong to no single field. */
 export function FormProblem({ error }: { error: HoldfastError | null }) {
   if (!error) return null;
   const { title, advice } = explainError(error);
@@ -130,7 +130,7 @@ export function FormProblem({ error }: { error: HoldfastError | null }) {
   );
 }
 
-/** In a row: what a job met, what to do, and the code an operator looks for. */
+/** The same inside a list row: code, what happened, what to do. */
 export function JobFault({ error }: { error: JobError | null }) {
   if (!error) return null;
   const { title, advice } = explainError(error);
@@ -142,7 +142,7 @@ export function JobFault({ error }: { error: JobError | null }) {
   );
 }
 
-/** Who can, not just no. */
+/** Says who may do it, not only that the person may not. */
 export function NoPermission({ title, children }: { title: string; children: ReactNode }) {
   const { organization } = useWorkplace();
   const owner = useAll('listMembers', {}, { everyMs: false }).rows?.find(({ role }) => role === 'owner');

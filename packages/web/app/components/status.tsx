@@ -38,7 +38,7 @@ const marks: Record<Tone, LucideIcon> = {
   off: CircleDashed,
 };
 
-/** A state as a pill: colour, mark and word together. */
+/** A state as a pill: colour, icon and word. */
 export function Badge({ tone, icon, children }: { tone: Tone; icon?: LucideIcon | null; children: ReactNode }) {
   const Icon = icon === undefined ? marks[tone] : icon;
   return (
@@ -51,7 +51,7 @@ export function Badge({ tone, icon, children }: { tone: Tone; icon?: LucideIcon 
   );
 }
 
-/** The same in running text and tables. A good word stays grey there. */
+/** The same for text and tables, where the word of a good state stays grey. */
 export function State({ tone, icon, children }: { tone: Tone; icon?: LucideIcon; children: ReactNode }) {
   const Icon = icon ?? marks[tone];
   const word = tone === 'held' || tone === 'off' ? 'text-ink2' : ink[tone];

@@ -19,7 +19,7 @@ const looks: Record<StepState, string> = {
   failed: 'bg-fail border-fail text-surface',
 };
 
-/** One mark of a way that is gone from top to bottom. */
+/** One step of a vertical list of steps. */
 export function Step({ state, number, isLast, children, className = '' }: StepProps) {
   return (
     <li

@@ -3,11 +3,11 @@ import { t } from '../texts/index.ts';
 interface TableToggleProps {
   asTable: boolean;
   onChange: (asTable: boolean) => void;
-  /** What it shows, where there are several on one page. */
+  /** Names the chart, where a page has several. */
   of?: string;
 }
 
-/** What is drawn can be read as well. */
+/** Switches between a chart and its table. */
 export function TableToggle({ asTable, onChange, of }: TableToggleProps) {
   const words = asTable ? t.common.showAsPicture : t.common.showAsTable;
   return (

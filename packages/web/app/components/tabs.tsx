@@ -7,10 +7,10 @@ interface TabsProps {
   current: string;
 }
 
-/** Tabs are links: what is chosen stands in the address. */
+/** Tabs are links: the chosen one is part of the address. */
 export function Tabs({ label, tabs, current }: TabsProps) {
   const bar = useRef<HTMLElement>(null);
-  // On a phone they are wider than the screen: the chosen one is in sight.
+  // On a phone the tabs may be wider than the screen: scroll the chosen one into view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is another place
   useEffect(() => {
     bar.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });

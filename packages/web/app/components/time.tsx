@@ -10,7 +10,7 @@ setInterval(() => {
   for (const listener of listeners) listener();
 }, stepMs);
 
-/** The time, as often as an age has to change. */
+/** The current time, updated as often as shown ages change. */
 export function useNow(): number {
   return useSyncExternalStore(
     (listener) => {
@@ -21,7 +21,7 @@ export function useNow(): number {
   );
 }
 
-/** A row of a list is one stop of Tab: its times are told on hover, and on its own page. */
+/** True inside a list row. A row is a single Tab stop, so its times take no focus of their own. */
 export const RowContext = createContext(false);
 
 interface TimeProps {
@@ -47,7 +47,7 @@ export function Time({ at, as = 'full', className = '' }: TimeProps) {
   );
 }
 
-/** Worked out when somebody looks. */
+/** Computed only when the tooltip opens. */
 function Details({ instant, zone }: { instant: Date; zone: string }) {
   const now = useNow();
   return (

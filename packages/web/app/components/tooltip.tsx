@@ -8,7 +8,7 @@ interface TooltipProps {
   text: ReactNode;
 }
 
-/** What hovers also comes by keyboard: the trigger takes the focus. */
+/** Shown on hover and on keyboard focus. */
 export function Tooltip({ children, text }: TooltipProps) {
   return (
     <Radix.Root delayDuration={250}>

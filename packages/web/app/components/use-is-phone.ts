@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 
 const phone = window.matchMedia('(width < 600px)');
-/** There is room for one more column. */
+/** Wide enough for a second column. */
 const wide = window.matchMedia('(width >= 1280px)');
 
 function useMatches(media: MediaQueryList): boolean {

@@ -1,6 +1,6 @@
 import { type RefCallback, useCallback, useState } from 'react';
 
-/** Whether something has come into sight: what nobody looks at is not asked for. */
+/** Whether an element has scrolled into view; until then its data is not fetched. */
 export function useSeen(): [ref: RefCallback<Element>, isSeen: boolean] {
   const [isSeen, setSeen] = useState(false);
   const ref = useCallback((element: Element | null) => {

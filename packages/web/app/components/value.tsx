@@ -18,13 +18,13 @@ import { Exact } from './exact.tsx';
 
 interface ValueProps {
   value: FirestoreValue;
-  /** Where a reference leads, when it can be followed. */
+  /** Builds the link for a reference, where it can be followed. */
   linkTo?: ((name: string) => string | undefined) | undefined;
   isOpen?: boolean | undefined;
   onToggle?: (() => void) | undefined;
 }
 
-/** One value as it is: nothing rounded, the type told beside it. */
+/** One exact value with its type; nothing is rounded. */
 export function Value({ value, linkTo, isOpen, onToggle }: ValueProps): ReactNode {
   const zone = useZone();
   if (value.stringValue !== undefined) return <Text text={value.stringValue} />;
@@ -47,7 +47,7 @@ export function Value({ value, linkTo, isOpen, onToggle }: ValueProps): ReactNod
   return <code className="font-mono italic">null</code>;
 }
 
-/** Followed where it leads into the database that is looked at; told as it is where it leads elsewhere. */
+/** A link when it points into the same database, else plain text. */
 function Reference({ name, to }: { name: string; to: string | undefined }) {
   const look = 'min-w-0 break-all font-mono';
   return (
@@ -90,7 +90,7 @@ function Folded({ value, isOpen, onToggle }: ValueProps) {
   );
 }
 
-/** A document may be one text of a megabyte, which nobody reads and every browser labours to draw. */
+/** A string may be a megabyte long, which is slow to draw: only its beginning is shown at first. */
 const shownCharacters = 4000;
 
 function Text({ text: whole }: { text: string }) {

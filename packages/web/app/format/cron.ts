@@ -1,4 +1,4 @@
-/** The rhythms a sentence can say; what it cannot stays a cron expression. */
+/** The rhythms the sentence can express; others stay cron expressions. */
 export type Rhythm =
   | { readonly kind: 'day'; readonly time: string }
   | { readonly kind: 'weekdays'; readonly time: string }
@@ -22,7 +22,7 @@ export function rhythmOf(cron: string): Rhythm {
   const steps = /^\*(?:\/(\d{1,2}))?$/.exec(hours);
   if (steps) {
     const every = Number(steps[1] ?? 1);
-    // The steps begin anew at midnight: what does not divide the day is not every so many hours.
+    // Steps restart at midnight, so a step that does not divide 24 is not "every n hours".
     const isSteady = days === '*' && 24 % every === 0;
     return isSteady ? { kind: 'hours', every, minute: Number(minute) } : { kind: 'cron' };
   }

@@ -1,4 +1,4 @@
-/** Names in one line, separated by commas; one that holds a comma, a quote or a space at its end stands in quotes. */
+/** Joins names by commas; one with a comma, a quote or an outer space is quoted. */
 export function lineOfNames(names: readonly string[]): string {
   return names.map((name) => (/[,"]|^\s|\s$/.test(name) ? JSON.stringify(name) : name)).join(', ');
 }

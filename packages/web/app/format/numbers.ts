@@ -27,7 +27,7 @@ function formatMoney(value: number): string {
   return money.format(value);
 }
 
-/** What is reckoned, not billed. */
+/** An estimate, not a bill. */
 export function formatAboutMoney(value: number): string {
   return value > 0 && value < 0.01 ? formatMoney(value) : `about ${formatMoney(value)}`;
 }
@@ -44,13 +44,13 @@ export function formatDuration(ms: number): string {
   return hours % 24 ? `${Math.floor(hours / 24)} d ${hours % 24} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** The next number that reads well on a scale: 1, 2 or 5 and zeros. */
+/** The next round number for a scale: 1, 2 or 5 and zeros. */
 export function roundUp(value: number): number {
   const unit = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   return Math.max(2, ([1, 2, 5, 10].find((step) => step * unit >= value) ?? 10) * unit);
 }
 
-/** Cut in the middle: both ends tell ids apart. */
+/** Shortens an id in the middle, because both ends tell ids apart. */
 export function shortenId(id: string, keep = 14): string {
   return id.length <= keep + 3 ? id : `${id.slice(0, keep - 4)}…${id.slice(-4)}`;
 }

@@ -1,4 +1,4 @@
-/** What Google asks at list price, in dollars. */
+/** Google's list prices in dollars. */
 export const dollarsPerRead = 0.6 / 1e6;
 const dollarsPerWrite = 1.8 / 1e6;
 const dollarsPerDelete = 0.2 / 1e6;

@@ -1,9 +1,9 @@
-/** Hands a text to the browser as a download. */
+/** Downloads a text as a file. */
 export function saveFile(name: string, text: string, type: string): void {
   saveBlob(name, new Blob([text], { type }));
 }
 
-/** A stream of the API becomes a file; its pieces are gathered as they come. */
+/** Downloads a stream of the API as a file. */
 export async function saveStream(
   name: string,
   stream: { text(): AsyncIterable<string>; contentType: string },

@@ -3,8 +3,8 @@ import { minuteMs } from '@holdfast/contract';
 let aheadMs = 0;
 
 /**
- * What happened and what is due is told by the service's clock, so ages are counted by it too: the clock of a laptop may be
- * hours off. An answer is on its way for a moment and tells whole seconds, so less than a minute is no difference.
+ * Times come from the service's clock, so ages are computed with it too: the clock of a laptop may be hours off. Answers take a
+ * moment and have whole seconds, so differences below a minute are ignored.
  */
 export function hearServiceClock({ headers }: Response): void {
   const saidMs = Date.parse(headers.get('date') ?? '');
@@ -13,12 +13,12 @@ export function hearServiceClock({ headers }: Response): void {
   aheadMs = Math.abs(differenceMs) < minuteMs ? 0 : differenceMs;
 }
 
-/** The present moment as the service sees it. */
+/** The current time by the service's clock. */
 export function serviceNow(): number {
   return Date.now() + aheadMs;
 }
 
-/** When something was read that was noted by the clock of this machine. */
+/** Converts a time of this machine's clock to the service's. */
 export function byServiceClock(localMs: number): number {
   return localMs + aheadMs;
 }

@@ -64,7 +64,7 @@ export function formatNearDay(moment: Moment, zone: string, nowMs = serviceNow()
 /** Under two days "7 h ago", under a week "2 d 13 h ago", beyond it the date. */
 export function formatAge(moment: Moment, zone: string, nowMs = serviceNow()): string {
   const ageMs = nowMs - asDate(moment).getTime();
-  // Two clocks never agree to the second: what the service says has happened has happened.
+  // Clocks differ by seconds: a time slightly in the future counts as now.
   if (Math.abs(ageMs) < minuteMs) return 'just now';
   if (ageMs < 0) return formatIn(moment, zone, nowMs);
   if (ageMs > 7 * dayMs) return formatDay(moment, zone, nowMs);
@@ -87,7 +87,7 @@ export function formatRoughly(ms: number): string {
   return formatDuration(Math.floor(minutes / 60) * hourMs);
 }
 
-/** The instant that a wall clock in this zone shows; one inside a gap is moved behind it. */
+/** The instant of a wall-clock time in a zone; one inside a DST gap is moved after it. */
 export function instantOf(date: string, clock: string, zone: string): Date | undefined {
   const wanted = Date.parse(`${date}T${clock.length === 5 ? `${clock}:00` : clock}Z`);
   if (Number.isNaN(wanted)) return undefined;
@@ -106,7 +106,7 @@ function wallClockMs(atMs: number, zone: string): number {
   );
 }
 
-/** How far the clock of a zone is ahead of UTC. */
+/** The offset of a zone from UTC. */
 export function offsetMsOf(atMs: number, zone: string): number {
   const second = Math.floor(atMs / 1000) * 1000;
   return wallClockMs(second, zone) - second;

@@ -1,6 +1,6 @@
 import { t } from '../texts/index.ts';
 
-/** The first that is found names it: every browser also calls itself by the names of older ones. */
+/** The first match names the browser: each also lists the names of older ones. */
 const browsers: readonly (readonly [mark: RegExp, name: string])[] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -18,7 +18,7 @@ const systems: readonly (readonly [mark: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** What a person calls the program they sit at: "Chrome on Linux". What is no browser keeps its own name. */
+/** A readable name: "Chrome on Linux". Other programs keep their own name. */
 export function nameOfAgent(userAgent: string | null): string {
   if (!userAgent) return t.account.unknownProgram;
   const find = (marks: typeof browsers) => marks.find(([mark]) => mark.test(userAgent))?.[1];

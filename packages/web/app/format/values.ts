@@ -36,7 +36,7 @@ export function typeOf(value: FirestoreValue): ValueType {
   return types.find(([key]) => value[key] !== undefined)?.[1] ?? 'null';
 }
 
-/** REST writes a vector as a map of two fields, which nobody put there. */
+/** REST writes a vector as a map with two artificial fields. */
 function vectorOf({ mapValue }: FirestoreValue): FirestoreValue['arrayValue'] {
   const { __type__: type, value, ...rest } = mapValue?.fields ?? {};
   const isVector = type?.stringValue === '__vector__' && Object.keys(rest).length === 0;
@@ -54,7 +54,7 @@ const isMap = (value: FirestoreValue | undefined) => value?.mapValue !== undefin
 /** Two maps are compared field by field; anything else as a whole. */
 export const areMaps = (a: FirestoreValue | undefined, b: FirestoreValue | undefined) => isMap(a) && isMap(b);
 
-/** Always with a point, so that it is never taken for an integer. */
+/** Always with a point, so that it does not look like an integer. */
 export function doubleText(value: number | string): string {
   if (typeof value === 'string') return value;
   if (Object.is(value, -0)) return '-0.0';
@@ -82,7 +82,7 @@ export function linksInto(
   return (name) => (start && name.startsWith(start) ? to(name.slice(start.length)) : undefined);
 }
 
-/** A glimpse of what is folded: the names of a map, the first words and numbers of an array or a vector. */
+/** A hint of a folded value: the keys of a map, the first values of an array or a vector. */
 export function hintOf(value: FirestoreValue): string {
   const entries = entriesOf(value);
   if (!entries) return Object.keys(value.mapValue?.fields ?? {}).join(', ');
@@ -130,11 +130,11 @@ export function isSameValue(a: FirestoreValue | undefined, b: FirestoreValue | u
   return JSON.stringify(canonical(a)) === JSON.stringify(canonical(b));
 }
 
-/** The order of fields carries no meaning; a document that is not there is like no other. */
+/** Ignores the order of fields; a missing document equals nothing. */
 export const isSameDocument = (a: Fields | null, b: Fields | null): boolean =>
   a === null || b === null ? a === b : isSameValue({ mapValue: { fields: a } }, { mapValue: { fields: b } });
 
-/** Where a text begins and ends to be another than the one beside it; no half of a character is cut off. */
+/** Where two strings begin and end to differ; never splits a surrogate pair. */
 export function changedPart(text: string, other: string): { start: number; end: number } {
   const most = Math.min(text.length, other.length);
   let start = 0;
@@ -148,7 +148,7 @@ export function changedPart(text: string, other: string): { start: number; end: 
   return { start, end };
 }
 
-/** The order of a map's fields carries no meaning. */
+/** Ignores the order of a map's fields. */
 function canonical(value: FirestoreValue | undefined): unknown {
   if (value === undefined) return null;
   if (value.mapValue)
@@ -170,7 +170,7 @@ export interface DiffRow {
   readonly change: Change;
 }
 
-/** A field may be called as something that every object has. */
+/** A field may have the name of an inherited property, such as constructor. */
 const fieldOf = (fields: Fields, name: string) => (Object.hasOwn(fields, name) ? fields[name] : undefined);
 
 const nothingOpen: ReadonlySet<string> = new Set();
@@ -181,7 +181,7 @@ export function diffRows(then: Fields | null, now: Fields | null, open = nothing
   const rows: DiffRow[] = [];
   const add = (a: Fields, b: Fields, parent: string, depth: number) => {
     const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-    // The entries of a list stay in its order.
+    // Array entries keep their order.
     if (names.every((name) => /^\d+$/.test(name))) names.sort((one, other) => Number(one) - Number(other));
     const pairs = names.map((name) => {
       const [before, after] = [fieldOf(a, name), fieldOf(b, name)];

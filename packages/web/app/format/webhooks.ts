@@ -7,7 +7,7 @@ interface Standing {
   readonly word: 'enabled' | 'failing' | 'disabled';
 }
 
-/** How a webhook does, in one colour wherever it is told. What the service switched off wants somebody; what a person did does not. */
+/** The state and colour of a webhook, the same everywhere. One that the service disabled needs attention; one that a person disabled does not. */
 export function standingOf({ enabled, failingSince, disabledBecause }: Webhook): Standing {
   if (!enabled) return { tone: disabledBecause ? 'risk' : 'off', word: 'disabled' };
   return failingSince ? { tone: 'risk', word: 'failing' } : { tone: 'held', word: 'enabled' };

@@ -7,12 +7,12 @@ import { lastSlug } from '../shell/last-organization.ts';
 import { takeNext } from './sign-in/next.ts';
 
 /**
- * Where a person belongs: where they wanted to go, else the organization they were in last. An address that names no
- * organization is looked for in that one, which has the way to everything else when there is nothing at it.
+ * Redirects to the page the person wanted, else to their last organization. An address without an organization is opened in
+ * that one, whose shell has a page for unknown addresses.
  */
 export function Page() {
   const [next] = useState(takeNext);
-  // As it was when one came. Who follows it is drawn again by the way that leads on, and begins that way anew.
+  // Read once: following it would render this page again during the navigation and start it anew.
   const [href] = useState(() => `${window.location.pathname}${window.location.search}`);
   const organizations = useAll('listOrganizations', {}, { everyMs: false });
   if (organizations.error && organizations.error.status !== 401)

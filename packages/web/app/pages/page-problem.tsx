@@ -4,7 +4,7 @@ import { Empty, Problem } from '../components/states.tsx';
 import { isFileMissing, LoadAnew, loadAnew } from '../late.tsx';
 import { t } from '../texts/index.ts';
 
-/** What a page shows instead of itself when it broke. The router has loaded it anew once already where its file was missing. */
+/** Shown when a page has crashed. If its file was missing, the router has reloaded once already. */
 export function PageProblem({ error }: ErrorComponentProps) {
   return (
     <main className="mx-auto max-w-2xl py-16">

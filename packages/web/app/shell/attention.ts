@@ -1,13 +1,13 @@
 import { useAll } from '../api/calls.ts';
 import { standingOf } from '../format/webhooks.ts';
 
-/** How many things of a page want somebody, in the colour that they have on that page. */
+/** How many things of a page need attention, in the colour used on that page. */
 export interface Attention {
   readonly count: number;
   readonly tone: 'risk' | 'fail';
 }
 
-/** By the page; shown in the left bar. */
+/** Counts by page, shown in the left bar. */
 export function useAttention(): Readonly<Record<string, Attention>> {
   const projects = useAll('listProjects', {});
   const destinations = useAll('listStorageDestinations', {});

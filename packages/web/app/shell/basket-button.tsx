@@ -7,7 +7,7 @@ import { t } from '../texts/index.ts';
 import { useGo, usePaths } from '../url.ts';
 import { useBasket } from './basket.ts';
 
-/** What was picked waits in the top bar, counted, until it is restored together. */
+/** The basket in the top bar, with the number of picked documents. */
 export function BasketButton() {
   const [isOpen, setOpen] = useState(false);
   const { basket, toggle, clear } = useBasket(useWorkplace().organization.id);

@@ -4,7 +4,7 @@ export interface BasketItem {
   readonly path: string;
   readonly backupId?: string;
   readonly pointInTime?: string;
-  /** In words, for the list. */
+  /** As text, for the list. */
   readonly from: string;
 }
 
@@ -34,15 +34,15 @@ function store(next: Basket): void {
   try {
     sessionStorage.setItem(keyOf(organization), JSON.stringify(basket));
   } catch {
-    // It lasts as long as the page.
+    // Storage is blocked: the choice lasts as long as the page.
   }
   for (const listener of listeners) listener();
 }
 
-/** Which version of which document is picked. */
+/** The picked version of a document. */
 type Picked = Pick<BasketItem, 'path' | 'backupId' | 'pointInTime'>;
 
-/** Documents picked here and there, to be restored together. One project at a time: a restore has one target. */
+/** The basket: picked documents to be restored together. One project at a time, because a restore has one target. */
 function isIn(one: Basket, { path, backupId, pointInTime }: Picked): boolean {
   return one.items.some((item) => item.path === path && item.backupId === backupId && item.pointInTime === pointInTime);
 }
@@ -60,12 +60,12 @@ export function useBasket(organizationId: string) {
   return {
     basket: current,
     has,
-    /** A restore has one target: nothing of this project can be picked until the basket is empty. */
+    /** The basket holds documents of another project: nothing of this one can be picked. */
     isOthers: (projectId: string) => current.projectId !== null && current.projectId !== projectId,
-    /** False when the basket holds documents of another project. Goes by what is in it now, however old the caller is. */
+    /** False when the basket holds documents of another project. Reads the current basket, not the caller's copy. */
     toggle: (projectId: string, item: BasketItem): boolean => {
       if (basket.projectId !== null && basket.projectId !== projectId) return false;
-      // A document comes back once: another version of it takes the place of the one before.
+      // One version per document: a newly picked one replaces the former.
       const others = basket.items.filter(({ path }) => path !== item.path);
       store({ projectId, items: isIn(basket, item) ? others : [...others, item] });
       return true;

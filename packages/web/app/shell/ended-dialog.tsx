@@ -9,20 +9,20 @@ import { t } from '../texts/index.ts';
 
 type Me = DataOf<Operations['getMe']>;
 
-/** Whose session it is now; not by the client, whose calls wait for this very answer. */
+/** Who is signed in now. Does not use the client, whose calls wait for this answer. */
 async function askWho(): Promise<Me | undefined> {
   const response = await fetch(pathOf('getMe')).catch(() => undefined);
   return response?.ok ? ((await response.json()) as { data: Me }).data : undefined;
 }
 
-/** Hides the page without taking it away, until the same person has signed in elsewhere. */
+/** Covers the page, which stays mounted, until the same person has signed in again. */
 export default function EndedDialog({ onEnd }: { onEnd: (isBack: boolean) => void }) {
   const before = useQueryClient().getQueryData<Me>(keyOf(undefined, 'getMe', {}));
   const [isStillOut, setStillOut] = useState(false);
   const look = async (isAsked: boolean) => {
     const now = await askWho();
     if (!now) return setStillOut(isAsked);
-    // What is on the page is not for anybody else.
+    // Another person must not see this page.
     if (before && now.id !== before.id) window.location.assign('/');
     else onEnd(true);
   };

@@ -2,7 +2,7 @@ import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { contentId, focusPage } from '../components/give-back-focus.ts';
 
-/** Another page has the focus on its title. Where the focus went along, as in a list that stays, it is left alone. */
+/** After navigation the focus moves to the page's title, unless it is still on an element of the page. */
 export function useFocusAfterNavigation(): void {
   const pathname = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
   const before = useRef(pathname);
@@ -15,7 +15,7 @@ export function useFocusAfterNavigation(): void {
   }, [pathname]);
 }
 
-/** A page that had to be fetched takes over the focus that waits for it. */
+/** A lazily loaded page takes the focus once it is there. */
 export function useFocusWhenItComes(): void {
   useEffect(() => {
     if (document.activeElement?.id === contentId) focusPage();

@@ -14,22 +14,19 @@ export function setLettersAreKeys(on: boolean): void {
   try {
     localStorage.setItem(lettersKey, on ? 'on' : 'off');
   } catch {
-    // They stay as they are.
+    // Storage is blocked: the setting stays as it is.
   }
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  // Nothing is typed into a tick.
+  // A checkbox takes no text.
   if (!(target instanceof HTMLElement) || target.matches('[type=checkbox]')) return false;
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
 const sequenceMs = 1200;
 
-/**
- * Keys of the page: `b`, `?`, or two letters one after the other as `g b`. Never while somebody types, never with
- * Control or Alt, never behind a dialog.
- */
+/** Keyboard shortcuts: `b`, `?`, or a sequence such as `g b`. Ignored while typing, with Control or Alt, and behind a dialog. */
 export function useKeys(keys: Readonly<Record<string, (() => unknown) | undefined>>): void {
   const latest = useRef(keys);
   latest.current = keys;
@@ -38,7 +35,7 @@ export function useKeys(keys: Readonly<Record<string, (() => unknown) | undefine
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
-      // Letters can be switched off; arrows are nobody's speech.
+      // Letter keys can be switched off because of speech input; arrow keys are not affected.
       if (event.key.length === 1 && !lettersAreKeys()) return;
       const isSecond = first !== '' && event.timeStamp - firstAtMs < sequenceMs;
       const act = (isSecond ? latest.current[`${first} ${event.key}`] : undefined) ?? latest.current[event.key];

@@ -12,6 +12,6 @@ export function rememberSlug(slug: string): void {
   try {
     localStorage.setItem(key, slug);
   } catch {
-    // Nothing is lost but the memory.
+    // Storage is blocked: it is just not remembered.
   }
 }

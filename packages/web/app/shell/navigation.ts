@@ -22,9 +22,9 @@ export interface NavigationEntry {
   readonly label: string;
   readonly to: string;
   readonly icon: LucideIcon;
-  /** The key after `g`. */
+  /** The key to press after `g`. */
   readonly key?: string;
-  /** Who may open the page; others do not see it. */
+  /** The least role that may open the page; others do not see the entry. */
   readonly role?: Role;
 }
 
@@ -33,13 +33,13 @@ export interface NavigationGroup {
   readonly entries: readonly NavigationEntry[];
 }
 
-/** Pages of a project that belong to another entry than their address says. */
+/** Pages below a project that belong to another entry of the bar. */
 export function sectionOf(pathname: string): string | null {
   const below = /\/projects\/[^/]+\/(time|documents)\b/.exec(pathname)?.[1];
   return below === undefined ? null : below === 'time' ? 'time' : 'find';
 }
 
-/** Left bar, palette and keys read from here. */
+/** The entries of the left bar, the palette and the keys. */
 export function navigationOf(paths: Paths): readonly NavigationGroup[] {
   const { nav } = t.shell;
   return [

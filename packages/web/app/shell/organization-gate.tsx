@@ -15,7 +15,7 @@ const NothingHereAlone = lazy(async () => ({
   default: (await import('../components/nothing-here.tsx')).NothingHereAlone,
 }));
 
-/** Everything below knows which organization it works in and who the person is there. */
+/** Provides the organization of the address and the person's role in it. */
 export function OrganizationGate() {
   const slug = useParam('slug');
   const me = useRead('getMe', {}, { everyMs: minuteMs });
@@ -49,7 +49,7 @@ export function OrganizationGate() {
   );
 }
 
-/** Times are told in the organization's zone, which the organization itself knows. */
+/** The zone of times comes from the organization's settings. */
 function ZoneGate({ children }: { children: ReactNode }) {
   const workplace = useWorkplace();
   const { awaySince } = useOrganizationChanges(workplace.organization.id);
@@ -66,7 +66,7 @@ function ZoneGate({ children }: { children: ReactNode }) {
   );
 }
 
-/** What is shown stays; that it may be old is said once it matters. */
+/** Shown data stays; after a longer break the page says that it may be old. */
 function Away({ since }: { since: string }) {
   return (
     <p

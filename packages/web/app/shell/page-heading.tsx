@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useFocusWhenItComes } from './focus-page.ts';
 
-/** The title of a page inside the shell: where who comes to it by keys or by ear begins. */
+/** The title of a page. It takes the focus after navigation, for keyboards and screen readers. */
 export function PageHeading({ className, children }: { className: string; children: ReactNode }) {
   useFocusWhenItComes();
   return (

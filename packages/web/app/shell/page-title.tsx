@@ -8,7 +8,7 @@ export interface Crumb {
 
 export const CrumbsContext = createContext<(crumbs: readonly Crumb[]) => void>(() => undefined);
 
-/** What stands in the top bar and in the browser's tab; the last one is the page itself. */
+/** The path shown in the top bar and in the browser's tab; the last entry is the page itself. */
 export function usePageTitle(crumbs: readonly Crumb[]): void {
   const setCrumbs = useContext(CrumbsContext);
   const key = JSON.stringify(crumbs);

@@ -10,9 +10,9 @@ import { type Crumb, usePageTitle } from './page-title.tsx';
 
 interface PageProps {
   title: ReactNode;
-  /** Where the title is edited: what stands in its place. */
+  /** An input in place of the title, where it can be edited. */
   titleInput?: ReactNode;
-  /** In the top bar and the tab; the last one names the page. */
+  /** Shown in the top bar and the tab; the last one names the page. */
   crumbs: readonly Crumb[];
   subtitle?: ReactNode;
   badge?: ReactNode;
@@ -20,7 +20,7 @@ interface PageProps {
   children: ReactNode;
 }
 
-/** The usual page: what it is, what can be done, and below it the rest. */
+/** The frame of a page: title, actions, content. */
 export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions, children }: PageProps) {
   usePageTitle(crumbs);
   return (
@@ -43,7 +43,7 @@ export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions,
   );
 }
 
-/** Until it is known what the page is about. */
+/** Shown until the page's record is loaded. */
 export function PageSkeleton({ isLate = false }: { isLate?: boolean }) {
   return (
     <div className="mx-auto w-full max-w-[1440px] px-7 py-6 max-md:px-4 max-md:py-4">
@@ -55,11 +55,11 @@ export function PageSkeleton({ isLate = false }: { isLate?: boolean }) {
 interface ProblemPageProps {
   error: HoldfastError;
   onRetry: () => void;
-  /** The list it would have been in. */
+  /** The list to go back to. */
   from: 'projects' | 'backups' | 'schedules' | 'storage' | 'restores' | 'webhooks';
 }
 
-/** A page whose one thing cannot be shown: why, and the way back to the others. */
+/** Shown when a page's record cannot be loaded: the error, and a link back to the list. */
 export function ProblemPage({ error, onRetry, from }: ProblemPageProps) {
   const [label, to] = [t.shell.nav[from], usePaths()[from]];
   const back = <LinkButton to={to}>{t.common.backTo(label)}</LinkButton>;

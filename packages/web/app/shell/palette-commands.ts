@@ -25,10 +25,10 @@ const projectsOffered = 4;
 
 type Command = readonly [id: keyof typeof palette.commands, icon: LucideIcon, to: string, role: Role];
 
-/** Less than this is the beginning of too many other names. */
+/** Shorter texts match too many names. */
 const aliasLettersMin = 3;
 
-/** What people come to do, by the words they have for it. */
+/** Actions, found by the words people use for them. */
 export function useCommands(projects: readonly Project[], text: string): Entry[] {
   const paths = usePaths();
   const { organization } = useWorkplace();
@@ -65,7 +65,7 @@ export function useCommands(projects: readonly Project[], text: string): Entry[]
   return [...runs, ...others];
 }
 
-/** An id or an address from a log is looked for in the documents, whether something else is called so or not. */
+/** An id or an e-mail address is also searched in documents, even if something else has that name. */
 export function useTextSearches(projects: readonly Project[], text: string): Entry[] {
   const paths = usePaths();
   const here = useParam('projectId');

@@ -13,7 +13,7 @@ const partsOf = (path: string) => {
   return [path.slice(0, cut), path.slice(cut + 1)] as const;
 };
 
-/** The project of the page one looks at comes first, then those that have backups to look into. */
+/** The project of the current page first, then those with backups. */
 function useOrdered(projects: readonly Project[]): readonly Project[] {
   const here = useParam('projectId');
   const rank = ({ id, statistics }: Project) => (id === here ? 0 : statistics.backupCount > 0 ? 1 : 2);
@@ -22,11 +22,11 @@ function useOrdered(projects: readonly Project[]): readonly Project[] {
 
 interface Documents {
   entries: Entry[];
-  /** How far was looked, where that is not everywhere at once. */
+  /** How far the search has come. */
   note: string | undefined;
 }
 
-/** A slash means a document: its collection and the beginning of its id, in the newest backup of each project. */
+/** A text with a slash is a document path: searches its prefix in the newest backup of each project. */
 export function useDocuments(given: readonly Project[], path: string, asked: string): Documents {
   const paths = usePaths();
   const canRestore = useCan('member');
@@ -37,10 +37,10 @@ export function useDocuments(given: readonly Project[], path: string, asked: str
   const isAsked = isCollection && askedCollection === collection;
   const search = useFoundDocuments(projects, { collection: askedCollection, prefix: askedPrefix }, isAsked);
   const here = useParam('projectId');
-  // Who looks at no project means the one where there is something of the kind.
+  // Without a current project, take the one where something was found.
   const project = projects.find(({ id }) => id === here) ?? search.found[0]?.project ?? projects[0];
   if (!path || !project) return { entries: [], note: undefined };
-  // What was found for another text is not what this one means.
+  // Results for an earlier text are not used.
   const found = search.found.map((one) => ({ ...one, paths: one.paths.filter((each) => each.startsWith(path)) }));
   const documents = found.flatMap(({ project: { id, name }, backup, paths: each }) =>
     each.map(
@@ -63,7 +63,7 @@ export function useDocuments(given: readonly Project[], path: string, asked: str
   const isListed = ({ paths: each }: FoundIn) => each.includes(path);
   const hasIt = new Set(found.filter(isListed).map((one) => one.project.id));
   const openPath = projects.length > 1 ? palette.openPathOf(path, project.name) : t.find.openPath(path);
-  // Who lost a document types its path: the newest backup may have been made without it.
+  // A lost document may be missing from the newest backup: offer its path in all backups.
   const everywhere: Entry[] =
     isCollection && prefix !== '' && hasIt.size === 0
       ? [entry('everywhere', palette.allVersions, FileText, openPath, paths.document(project.id, path))]
@@ -92,7 +92,7 @@ export function useDocuments(given: readonly Project[], path: string, asked: str
           },
         ]
       : [];
-  // The moment is chosen there; what was typed is looked for as of then.
+  // The moment is chosen on that page; the typed path is searched as of then.
   const sought = prefix !== '' && (hasIt.size > 0 || documents.length === 0) ? path : collection;
   const atMoment = projects
     .filter((one) => isCaptured(one) && isCollection)

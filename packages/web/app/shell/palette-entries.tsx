@@ -12,7 +12,7 @@ import { useCommands, useTextSearches } from './palette-commands.ts';
 import { useDocuments } from './palette-documents.tsx';
 import { type Entry, entry, isCaptured, type Project } from './palette-entry.ts';
 
-/** By what stands in the box; documents are asked for once the typing rests. */
+/** Entries for the typed text; documents are searched after a pause in typing. */
 export function useEntries(text: string, settled: string): { entries: Entry[]; note?: string | undefined } {
   const projects = useAll('listProjects', {}).rows ?? [];
   const path = pathIn(text);
@@ -64,7 +64,7 @@ function usePages(projects: readonly Project[], text: string): Entry[] {
   return text.trim() ? [...named, ...found, ...pages] : [...pages, ...found];
 }
 
-/** A time of day, with its date or without: there the clock of the accident is already chosen. */
+/** A time, with or without a date, opens point in time at that moment. */
 function useMoments(projects: readonly Project[], text: string): Entry[] {
   const paths = usePaths();
   const zone = useZone();
@@ -82,7 +82,7 @@ function useMoments(projects: readonly Project[], text: string): Entry[] {
     }));
 }
 
-/** What has a name and a page of its own. */
+/** Records with a name and a page. */
 function useNamed(text: string): Entry[] {
   const paths = usePaths();
   const [isAdmin, isOwner] = [useCan('admin'), useCan('owner')];
@@ -112,7 +112,7 @@ function useNamed(text: string): Entry[] {
   return all.filter(({ label }) => String(label).toLowerCase().includes(text.toLowerCase())).slice(0, 8);
 }
 
-/** An id that somebody copied from a log or a mail leads to what it names. */
+/** A pasted id opens the record it belongs to. */
 function pageOfId(paths: Paths, id: string): Entry[] {
   const kinds: Record<string, ((id: string) => string) | undefined> = {
     bkp: paths.backup,

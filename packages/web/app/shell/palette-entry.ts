@@ -2,7 +2,7 @@ import type { ItemOf, Operations } from '@holdfast/contract';
 import type { LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 
-/** One line of the palette: it leads somewhere, or does something and the palette stays. */
+/** One entry of the palette: a link, or an action that keeps the palette open. */
 export interface Entry {
   readonly id: string;
   readonly group: string;
@@ -10,7 +10,7 @@ export interface Entry {
   readonly label: ReactNode;
   readonly to?: string;
   readonly act?: () => void;
-  /** Where its restore begins, with the command key held. */
+  /** Where Ctrl or ⌘ + Enter leads: the restore. */
   readonly restore?: string;
   readonly keys?: readonly string[];
   readonly aside?: string;

@@ -8,7 +8,7 @@ import { newestAmong, newestInput } from '../api/newest-backup.ts';
 import { useWorkplace } from '../api/organization.tsx';
 import type { Project } from './palette-entry.ts';
 
-/** So many projects are asked as somebody types, the others when that is wished: each is a call of its own. */
+/** How many projects are searched while typing; the others on request, because each is a call. */
 const projectsAtFirst = 8;
 const callsAtOnce = 4;
 const documentsMax = 8;
@@ -24,7 +24,7 @@ interface Sought {
   readonly prefix: string;
 }
 
-/** So many at once; what nobody waits for any more is not begun. */
+/** Concurrent calls; cancelled ones are not started. */
 function takingTurns(most: number) {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -44,7 +44,7 @@ function takingTurns(most: number) {
 
 const inTurn = takingTurns(callsAtOnce);
 
-/** Documents whose path begins so, in the newest backup of every project that has one. */
+/** Documents with this path prefix, in the newest backup of every project. */
 export function useFoundDocuments(projects: readonly Project[], { collection, prefix }: Sought, enabled: boolean) {
   const { organization } = useWorkplace();
   const queries = useQueryClient();
@@ -76,7 +76,7 @@ export function useFoundDocuments(projects: readonly Project[], { collection, pr
         }),
     })),
   });
-  // In the order in which they answered, so that nothing moves away under the finger; what was found stays while more is typed.
+  // In the order of the answers, so that no entry moves under the pointer; results stay while typing goes on.
   const known = useRef({ collection, found: new Map<string, FoundIn>() });
   if (known.current.collection !== collection) known.current = { collection, found: new Map() };
   const { found } = known.current;

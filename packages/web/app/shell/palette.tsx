@@ -10,7 +10,7 @@ import { takeTyped } from './typed-ahead.ts';
 const typingMs = 120;
 const commandKey = navigator.platform.includes('Mac') ? '⌘' : 'Ctrl';
 
-/** Everything is reached from here: pages, projects, and documents by their path. */
+/** The command palette: pages, projects, and documents by their path. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState<string>();
@@ -23,14 +23,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
     dialog.current?.showModal();
     setText(takeTyped());
   }, []);
-  // Once the dialog is gone: behind it nothing takes the focus.
+  // After the dialog has closed: while it is open nothing behind it can take the focus.
   useEffect(
     () => () => {
       if (before instanceof HTMLElement) before.focus();
     },
     [before],
   );
-  // What was chosen stays so while more is found around it.
+  // Keeps the chosen entry chosen while more results arrive.
   const place = entries.findIndex(({ id: each }) => each === chosen);
   const current = Math.max(0, place);
   const leave = (to: string | undefined) => {
@@ -42,7 +42,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
-    // What cannot be restored stays where it is: who asks for a restore does not want another page.
+    // Entries without a restore ignore the key.
     if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) leave(entries[current]?.restore);
     else if (event.key === 'Enter') open(entries[current]);
     if (step === undefined) return;
@@ -155,7 +155,7 @@ function EntryList({ id, entries, current, onOpen, onHover }: EntryListProps) {
   );
 }
 
-/** What was typed, once the typing rests. */
+/** The typed text, debounced. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

@@ -7,7 +7,7 @@ import { Button } from '../components/button.tsx';
 import { FormProblem } from '../components/states.tsx';
 import { t } from '../texts/index.ts';
 
-/** What fills the rest of the screen has to know how much of it is taken. */
+/** Pages of full height need to know the height of this bar. */
 function tellHeight(bar: HTMLElement): () => void {
   const { style } = document.documentElement;
   const observer = new ResizeObserver(() => style.setProperty('--kit-bar-height', `${bar.offsetHeight}px`));
@@ -24,7 +24,7 @@ export function RecoveryKitBar() {
   const { projectCount } = useWorkplace().organization;
   const organization = useRead('getOrganization', {}, { everyMs: minuteMs });
   const take = useTakeKit();
-  // Without a project there is nothing to open; undefined: this service does not know of kits.
+  // Without a project there is nothing to recover; undefined: the service has no recovery kits.
   if (!isOwner || projectCount === 0 || organization.data?.recoveryKitTakenAt !== null) return null;
   return (
     <section

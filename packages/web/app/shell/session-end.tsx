@@ -3,12 +3,12 @@ import { whenSignedOut } from '../api/client.ts';
 
 const EndedDialog = lazy(() => import('./ended-dialog.tsx'));
 
-/** Pages that belong to nobody yet. */
+/** Pages that need no session. */
 const isOpenToAll = (path: string) => /^\/(sign-in|auth\/|invitations\/)/.test(path);
 
 /**
- * What happens when the session ends under an open page: it leads to the sign-in, unless somebody has typed something here.
- * Then the page stays as it is behind a dialog until they are back.
+ * What happens when the session ends: the page leads to the sign-in, unless there is unsaved input. Then the page stays behind
+ * a dialog until the person has signed in again.
  */
 export function SessionEnd({ onLeave }: { onLeave: () => void }) {
   const [answer, setAnswer] = useState<((isBack: boolean) => void) | null>(null);

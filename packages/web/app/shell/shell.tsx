@@ -15,7 +15,7 @@ import { Navigation, PersonMenu, Sidebar } from './sidebar.tsx';
 import { TopBar } from './topbar.tsx';
 import { collectTyped, takeTyped } from './typed-ahead.ts';
 
-/** Not part of the first load, but there before anybody can have asked for them. */
+/** Not part of the first load, but fetched right after it. */
 const loadPalette = () => import('./palette.tsx');
 const Palette = lateOverlay(async () => (await loadPalette()).Palette);
 const KeysDialog = lateOverlay(async () => (await import('./keys-dialog.tsx')).KeysDialog);

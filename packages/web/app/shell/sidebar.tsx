@@ -15,7 +15,7 @@ import { useSignOut } from './sign-out.ts';
 import { toggleTheme, useIsDark } from './theme.ts';
 
 interface SidebarProps {
-  /** How many things of a page want attention. */
+  /** How many things of each page need attention. */
   badges: Readonly<Record<string, Attention>>;
   onShowKeys: () => void;
 }

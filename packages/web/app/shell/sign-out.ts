@@ -4,14 +4,14 @@ import { clientFor } from '../api/client.ts';
 
 let isOnPurpose = false;
 
-/** Whether the session that is missing was ended here, by the person. */
+/** Whether the person signed out here. */
 export const wasSignedOut = () => isOnPurpose;
 
 export function noteSignedIn(): void {
   isOnPurpose = false;
 }
 
-/** Ends the session and leaves. Nothing is read again on the way out: every such call would be refused. */
+/** Signs out and leaves. Nothing is refetched: such calls would be refused. */
 export function useSignOut() {
   const queries = useQueryClient();
   const navigate = useNavigate();

@@ -17,7 +17,7 @@ export function toggleTheme(): void {
   try {
     localStorage.setItem(key, dark ? 'dark' : 'light');
   } catch {
-    // It lasts as long as the page.
+    // Storage is blocked: the choice lasts as long as the page.
   }
   show(dark);
 }
@@ -30,7 +30,7 @@ function isChosen(): boolean {
   }
 }
 
-/** Who has chosen nothing sees what their system shows, also when that changes at dusk. */
+/** Without a choice the theme follows the system, also when that changes. */
 export function followSystemTheme(): void {
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', ({ matches }) => {
     if (!isChosen()) show(matches);

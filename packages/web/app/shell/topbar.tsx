@@ -57,13 +57,13 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
   );
 }
 
-/** Where one is may be a long name; where that belongs is read all the same. */
+/** The last crumb may be long; the ones before it stay readable. */
 function roomOf(index: number, count: number): string {
   if (index === count - 1) return 'min-w-0';
   return index === 0 ? 'max-w-40 shrink-0' : 'min-w-12 max-w-80';
 }
 
-/** Both kinds of work that somebody may be waiting for. */
+/** Running backups and restores. */
 function useRunning() {
   const backups = useRead('listBackups', { query: { status: 'running', limit: 20 } });
   const restores = useRead('listRestores', { query: { status: 'running', limit: 20 } });

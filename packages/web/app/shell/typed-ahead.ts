@@ -1,7 +1,7 @@
 let typed = '';
 let stop = () => {};
 
-/** What is typed before the field of the palette is there belongs into it: on the page the letters would be keys, or text of a form. */
+/** Collects what is typed before the palette is mounted; otherwise the letters would act as keys on the page. */
 export function collectTyped(): void {
   stop();
   typed = '';
@@ -17,7 +17,7 @@ export function collectTyped(): void {
   stop = () => window.removeEventListener('keydown', listen, { capture: true });
 }
 
-/** Ends with what was typed so far. */
+/** Stops collecting and returns the typed text. */
 export function takeTyped(): string {
   stop();
   return typed;

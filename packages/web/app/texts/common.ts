@@ -47,7 +47,7 @@ export const common = {
   filters: 'Filters',
   filtersSet: 'set',
   moreActions: 'More actions',
-  /** For who hears a button without the row it stands in. */
+  /** For screen readers, which read a button without its row. */
   about: (deed: string, what: string) => `${deed}: ${what}`,
   loadMore: 'Show more',
   showAllCharacters: (count: string) => `Show all ${count} characters`,

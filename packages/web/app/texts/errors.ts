@@ -6,7 +6,7 @@ interface Explanation {
   readonly advice?: string;
 }
 
-/** What each code means to a person, and what to do. A code that is missing here speaks with the service's own words. */
+/** Title and advice for each error code. For other codes the service's message is shown. */
 const explanations: Partial<Record<ErrorCode | 'NETWORK_ERROR' | 'UNEXPECTED_ANSWER', Explanation>> = {
   NETWORK_ERROR: {
     title: 'Holdfast does not answer',
@@ -121,7 +121,7 @@ const passing = new Set([
   'CONFLICT',
 ]);
 
-/** It did answer, and then no more. */
+/** The answer began and broke off. */
 const isBrokenOff = (error: object) =>
   error instanceof HoldfastError && error.code === 'NETWORK_ERROR' && error.status === 200;
 
@@ -144,7 +144,7 @@ export function isRetryable(error: HoldfastError | JobError | Error): boolean {
   return error instanceof HoldfastError ? passing.has(error.code) : true;
 }
 
-/** The faults of single fields, by their names. */
+/** Validation errors by field name. */
 export function faultsOf(error: HoldfastError | null | undefined): Record<string, string> {
   if (error?.code !== 'VALIDATION_ERROR') return {};
   const details = error.details as
@@ -156,8 +156,8 @@ export function faultsOf(error: HoldfastError | null | undefined): Record<string
 }
 
 /**
- * The faults that a form shows at these fields of its own. One below a field (a line of a list, a part of a key) is shown at
- * the field; without any, the form says the whole error below.
+ * The errors that a form can show at its fields. One in a part of a field (a line of a list, a part of a key) is shown at the
+ * field; if none can be placed, the form shows the whole error below.
  */
 export function fieldErrors(
   error: HoldfastError | null | undefined,

@@ -9,7 +9,7 @@ import * as schedules from './schedules.ts';
 import * as shell from './shell.ts';
 import * as time from './time.ts';
 
-/** Every text of the dashboard, by where it stands. Another language is another set of these files. */
+/** All texts of the dashboard, by place. Another language would be another set of these files. */
 export const t = {
   ...common,
   ...shell,

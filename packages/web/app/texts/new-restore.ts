@@ -7,7 +7,7 @@ export const newRestore = {
   takenFrom: (time: string) => `as the backup of ${time} holds it`,
   intro: 'Nothing is written before the last step.',
   steps: { what: 'What', which: 'Which', where: 'Where', how: 'How', confirm: 'Preview and confirm' },
-  /** Over each step: in the list beside it one word is enough, there it is a question. */
+  /** Heading of each step: a question; the list of steps has one word for it. */
   questions: {
     what: 'Which moment do you go back to?',
     which: 'What is brought back?',
@@ -91,7 +91,7 @@ export const newRestore = {
     skip_existing: (what: string, target: string, from: string) =>
       `${what} of ${from} that ${target} lacks now comes back. What is there stays as it is.`,
   },
-  /** Of documents by their names: nothing else is meant. */
+  /** For named documents. */
   comesBackAlone: {
     overwrite: (what: string, target: string, from: string) =>
       `${what} of ${from} comes back to ${target} as it was then: fields that were added since go. No other document is touched.`,

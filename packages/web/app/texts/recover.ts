@@ -157,7 +157,7 @@ const restoreOf = (what: string | undefined, target: string) =>
   what === undefined ? `a restore in ${target}` : `the restore of ${what} in ${target}`;
 const undoing = (what: string | undefined, target: string) => `Undoing ${restoreOf(what, target)}`;
 
-/** Of an undo, by its state; what it takes back may not be known yet. */
+/** Titles of an undo by its state; what it undoes may not be loaded yet. */
 const undoTitles = {
   pending: undoing,
   running: undoing,
@@ -200,7 +200,7 @@ export const restore = {
     Finalizing: 'Finalizing',
     Completed: 'Completed',
   },
-  /** What a phase is for, while nothing of it has been seen yet. */
+  /** What a phase does, shown before it runs. */
   phaseHints: {
     Initializing: 'Asks whether the target answers',
     Downloading: 'Looks for what is needed in storage',
@@ -211,7 +211,7 @@ export const restore = {
     Finalizing: 'Settles what is left',
     Completed: 'Tells your webhooks',
   },
-  /** What a phase has shown, once it is over. */
+  /** What a phase found, shown after it. */
   phaseDone: {
     answers: 'The target answers',
     takesWrites: 'The target answers and takes writes',
@@ -231,7 +231,7 @@ export const restore = {
   nothingWritten: 'Nothing was written',
   nothingWrittenText: 'The database is as it was: there is nothing to undo.',
   safetyLine: 'Safety backup taken',
-  /** While it runs, and where it was stopped. */
+  /** Shown while it runs and after it was stopped. */
   ofTotal: (total: number) => `of ${plural(total, 'document', 'documents')}`,
   written: (restored: number, deleted: number) =>
     deleted === 0

@@ -87,7 +87,7 @@ export const schedules = {
     days: (count: number) => plural(count, 'day', 'days'),
     all: 'all, until they are deleted',
   },
-  /** What the sentence does not say. */
+  /** Settings the sentence cannot express. */
   beyond: {
     also: (places: readonly string[]) => `Also to ${places.join(', ')}.`,
     without: (names: readonly string[]) => `Without ${names.join(', ')}.`,

@@ -75,7 +75,7 @@ export const shell = {
     goTo: 'Go to',
     projects: 'Projects',
     backUp: (project: string) => `Back up ${project} now`,
-    /** What it is called, then what else people call it. */
+    /** The name, then synonyms. */
     commands: {
       restore: ['New restore…', 'get back', 'bring back', 'recover'],
       undo: ['Undo a restore', 'take back', 'rollback'],

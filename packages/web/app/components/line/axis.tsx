@@ -5,16 +5,16 @@ import { useWidth } from './line.tsx';
 import { scaleOf } from './scale.ts';
 import { midnightsOf } from './ticks.ts';
 
-/** For the word of a day and half of the one that is written at its right. */
+/** Room for a day's label and half of its right neighbour. */
 const nowRoomPx = 40;
 
-/** The days above the lines of a table. */
+/** The axis of days in a table's header. */
 export function LineAxis({ days, nowMs }: { days: number; nowMs: number }) {
   const [ref, width] = useWidth();
   const zone = useZone();
   const scale = scaleOf(days, nowMs, width);
   const every = width < 400 ? 4 : 2;
-  // The word of a day stands where the day begins, unless there is no room beside that of this moment.
+  // A day's label stands where the day begins, unless it would touch the label of now.
   const marks = midnightsOf(scale.fromMs, nowMs, every, zone).filter((ms) => scale.x(ms) < scale.x(nowMs) - nowRoomPx);
   const words = marks.map((ms) => formatDay(ms, zone, nowMs).split(' '));
   return (

@@ -31,7 +31,7 @@ export function LineLegend() {
   );
 }
 
-/** What of the line tells whether a moment can be reached. */
+/** The legend of what can be reached. */
 export function ReachLegend() {
   return (
     <Legend>

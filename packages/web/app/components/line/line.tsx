@@ -12,13 +12,13 @@ interface LineProps {
 }
 
 const height = 44;
-/** What has happened stands before the line of this moment, what is due behind it: half a mark and a gap. */
+/** Past marks end before the line of now, due ones begin after it: half a mark and a gap. */
 const besideNowPx = 7;
 
-/** A whole ring at the very end of the line. */
+/** Room for a whole ring at the end of the line. */
 const dueRoomPx = 4;
 
-/** All time is one drawing: blocks and ticks are points one can go back to, a band is any second of it. */
+/** The line of time: blocks and ticks are backups, a band is any second (point in time). */
 export function Line({ label, days, nowMs, points, bands }: LineProps) {
   const [ref, width] = useWidth();
   const scale = scaleOf(days, nowMs, width);
@@ -57,7 +57,7 @@ export function Line({ label, days, nowMs, points, bands }: LineProps) {
   );
 }
 
-/** Known before anything is painted: a drawing of some other width made a phone's page wider than its screen for a moment. */
+/** Measured before the first paint: a wrong width made a phone's page wider than its screen for a moment. */
 export function useWidth(): [React.RefObject<HTMLDivElement | null>, number] {
   const ref = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(480);

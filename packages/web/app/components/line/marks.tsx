@@ -7,7 +7,7 @@ export interface LinePoint {
 export interface LineBand {
   readonly fromMs: number;
   readonly toMs: number;
-  /** `gap`: no moment of it can be reached. */
+  /** `gap`: no moment inside can be reached. */
   readonly kind: 'any' | 'gap';
 }
 
@@ -17,7 +17,7 @@ export const middle = 20;
 export function Band({ band, x1: from, x2: to }: { band: LineBand; x1: number; x2: number }) {
   if (to <= from) return null;
   const width = Math.max(band.kind === 'gap' ? 6 : 1, to - from);
-  // What is too short to be seen grows into the past: what follows a young one has not happened yet.
+  // A band that is too short to be seen is extended into the past, because what follows may lie in the future.
   const x1 = to - width;
   if (band.kind === 'any')
     return (
@@ -49,7 +49,7 @@ export function Band({ band, x1: from, x2: to }: { band: LineBand; x1: number; x
 const hatchStepPx = 7;
 const hatchMax = 400;
 
-/** From one end of the gap to the other, however long it is: an empty frame would look like something that is there. */
+/** A diagonal across the whole gap: an empty frame would look like a backup. */
 function hatchOf(x1: number, width: number): string {
   const strokes = Math.min(hatchMax, Math.max(1, Math.floor(width / hatchStepPx)));
   const stepPx = width / strokes;

@@ -1,5 +1,5 @@
 import { dayMs } from '@holdfast/contract';
-/** Where a moment stands on a line that ends a little after now. */
+/** The position of a moment on a line that ends a little after now. */
 export interface Scale {
   readonly fromMs: number;
   readonly nowMs: number;
@@ -8,7 +8,7 @@ export interface Scale {
   x(ms: number): number;
 }
 
-/** The part of the line that lies ahead. */
+/** The share of the line that is in the future. */
 const aheadShare = 0.07;
 
 export function scaleOf(days: number, nowMs: number, width: number): Scale {

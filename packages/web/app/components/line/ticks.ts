@@ -22,10 +22,10 @@ export interface Tick {
   readonly label: string;
 }
 
-/** Round moments between two others, as many as have room for their words. */
+/** Round times between two others, as many as have room for their labels. */
 export function ticksOf(fromMs: number, toMs: number, ticksMax: number, zone: string): Tick[] {
   const stepMs = steps.find((step) => (toMs - fromMs) / step <= ticksMax) ?? 365 * dayMs;
-  // The word of a day stands where the day begins, in its zone.
+  // A day's label stands where the day begins in its zone.
   const momentOf = (ms: number) => (stepMs < dayMs ? ms : midnightIn(ms, zone));
   const first = Math.floor(fromMs / stepMs) * stepMs;
   return Array.from({ length: ticksMax + 3 }, (_, index) => momentOf(first + index * stepMs))
@@ -33,7 +33,7 @@ export function ticksOf(fromMs: number, toMs: number, ticksMax: number, zone: st
     .map((atMs) => ({ atMs, label: wordOf(atMs, stepMs, zone) }));
 }
 
-/** The midnights of every so many days between two moments, counted from the last one. */
+/** Midnights every n days between two times, counted back from the last one. */
 export function midnightsOf(fromMs: number, toMs: number, everyDays: number, zone: string): number[] {
   const lastWallMs = Math.floor((toMs + offsetMsOf(toMs, zone)) / dayMs) * dayMs;
   const count = Math.ceil((toMs - fromMs) / (everyDays * dayMs)) + 1;
@@ -42,7 +42,7 @@ export function midnightsOf(fromMs: number, toMs: number, everyDays: number, zon
     .reverse();
 }
 
-/** Of the day that is so many milliseconds after the first one of all. */
+/** The midnight of a day given as milliseconds since the epoch. */
 function midnightIn(wallMs: number, zone: string): number {
   const nearMs = wallMs - offsetMsOf(wallMs, zone);
   return wallMs - offsetMsOf(nearMs, zone);

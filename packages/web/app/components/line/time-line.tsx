@@ -22,24 +22,24 @@ export interface TimeLineProps {
   points: readonly LinePoint[];
   bands: readonly LineBand[];
   bars?: readonly Bar[];
-  /** What the highest bar stands for, from its number. */
+  /** Label of the highest bar, built from its value. */
   scale?: (peak: string) => string;
-  /** The part that is drawn larger elsewhere. */
+  /** The range that another line shows enlarged. */
   frame?: { fromMs: number; toMs: number };
   chosenMs?: number;
-  /** With it the line is a slider: a click chooses, arrows move by this much, with Shift by sixty times as much. */
+  /** Makes the line a slider: a click chooses, arrow keys move by this step, with Shift by sixty steps. */
   onChoose?: (ms: number) => void;
   stepMs?: number;
 }
 
 const barsHeight = 56;
 const axisHeight = 24;
-/** Half of the widest word below the line. */
+/** Half the width of the widest label below the line. */
 const tickRoomPx = 30;
-/** For the word beside the line of this moment. */
+/** Room for the label beside the line of now. */
 const nowRoomPx = 36;
 
-/** Any stretch of time in the one drawing: what can be reached, what happened, and the chosen moment. */
+/** Draws a range of time: what can be reached, what happened, and the chosen moment. */
 export function TimeLine(props: TimeLineProps) {
   const { label, fromMs, toMs, nowMs, points, bands, bars = [], scale, frame, chosenMs, onChoose } = props;
   const [ref, width] = useWidth();
@@ -50,7 +50,7 @@ export function TimeLine(props: TimeLineProps) {
   const isInside = (ms: number) => ms >= fromMs && ms <= toMs;
   const peak = Math.max(1, ...bars.map(({ value }) => value));
   const nowX = Math.min(width, x(nowMs));
-  // Words stand below their moment or not at all; the flag of the chosen one needs the room.
+  // A label that would overlap the flag of the chosen moment is left out.
   const hasRoom = ({ atMs }: { atMs: number }) =>
     atMs <= nowMs &&
     x(atMs) >= tickRoomPx &&
@@ -145,7 +145,7 @@ export function TimeLine(props: TimeLineProps) {
 
 const nameRoomPx = 44;
 
-/** The two that are compared are named; side by side they lean away from each other, and at the edges inwards. */
+/** Labels of the two compared versions; close together they move apart, at the edges inwards. */
 function Names({ points, x, width }: { points: readonly LinePoint[]; x: (ms: number) => number; width: number }) {
   const then = points.find(({ kind }) => kind === 'then');
   const now = points.find(({ kind }) => kind === 'now');

@@ -5,7 +5,7 @@ import { useSignOut } from '../../shell/sign-out.ts';
 import { t } from '../../texts/index.ts';
 import { PersonPanels } from './person.tsx';
 
-/** The same inside an organization, with the way to everything else in sight. */
+/** The same inside the shell of an organization. */
 export function Page() {
   const signOut = useSignOut();
   return (

@@ -6,7 +6,7 @@ import { useSignOut } from '../../shell/sign-out.ts';
 import { t } from '../../texts/index.ts';
 import { PersonPanels } from './person.tsx';
 
-/** For who belongs to no organization, too. */
+/** Also for a person without an organization. */
 export function Page() {
   const signOut = useSignOut();
   useEffect(() => {

@@ -10,7 +10,7 @@ import { nameOfAgent } from '../../format/user-agent.ts';
 import { pathsOf } from '../../paths.ts';
 import { t } from '../../texts/index.ts';
 
-/** The person: who they are, where they belong, where they are signed in. */
+/** The person: profile, organizations, sessions. */
 export function PersonPanels() {
   const me = useRead('getMe', {});
   const organizations = useAll('listOrganizations', {});

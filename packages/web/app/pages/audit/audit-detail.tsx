@@ -15,7 +15,7 @@ import { pathOf, whichOf } from './subject.ts';
 
 interface AuditDetailProps {
   entry: AuditEntry;
-  /** The hash of the entry behind it, where that one is shown too. */
+  /** The hash of the next entry, if that is loaded too. */
   hashAfter: string | undefined;
 }
 
@@ -106,7 +106,7 @@ function Place({ word, hash, isThis, isLast }: PlaceProps) {
 
 type Row = readonly [string, ReactNode];
 
-/** What the details say in words people use; the rest is shown as it is. */
+/** Known details in words; the others as they are. */
 function useTold(entry: AuditEntry): { rows: Row[]; names: ReadonlySet<string> } {
   const paths = usePaths();
   const zone = useZone();

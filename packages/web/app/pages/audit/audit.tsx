@@ -51,7 +51,7 @@ function Subtitle() {
 function useFilters() {
   const [search, setSearch] = useSearch();
   const days = search.days ?? '7';
-  // Rounded to the hour, so that the key of the query rests.
+  // Rounded to the hour, so that the query key stays the same.
   const fromMs = Math.floor(serviceNow() / hourMs) * hourMs - Number(days) * dayMs;
   const query = {
     ...(days === 'all' ? {} : { from: new Date(fromMs).toISOString() }),
@@ -112,7 +112,7 @@ function Log() {
   const [open, setOpen] = useState<string | null>(null);
   const zone = useZone();
   const { filters } = t.audit;
-  // Those of former releases are known by their entries only.
+  // Includes actions of former releases that occur in the log.
   const actions = [...new Set<string>([...auditActions, ...(list.rows?.map(({ action }) => action) ?? [])])].sort();
   const isFiltered = Boolean(search.action ?? search.who ?? search.on ?? search.days);
   return (
@@ -195,7 +195,7 @@ function Log() {
   );
 }
 
-/** Of everything that has a name and is still there. */
+/** Names of all existing records. */
 function useNames(): NameOf {
   const named: Readonly<Record<string, readonly { id: string; name: string }[] | undefined>> = {
     project: useAll('listProjects', {}).rows,
@@ -206,7 +206,7 @@ function useNames(): NameOf {
   return (type, id) => named[type]?.find((one) => one.id === id)?.name;
 }
 
-/** The entry that took this one into its own hash, if it is among those that are shown. */
+/** The hash of the entry after this one, if that is loaded. */
 const hashAfter = (rows: readonly AuditEntry[], { hash }: AuditEntry) =>
   rows.find(({ previousHash }) => previousHash === hash)?.hash;
 
@@ -214,7 +214,7 @@ interface ColumnsOptions {
   open: string | null;
   toggle: (id: string) => void;
   nameOf: NameOf;
-  /** Of the person who did it. */
+  /** Name of the person. */
   actorName: (entry: AuditEntry) => string | undefined;
 }
 

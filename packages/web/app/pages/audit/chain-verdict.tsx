@@ -10,10 +10,10 @@ import { byServiceClock } from '../../format/service-clock.ts';
 import { formatAge, formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 
-/** Whether the log is whole and unchanged, and what to keep elsewhere so that it stays provable. */
+/** Whether the log is complete and unchanged, and the hash to keep elsewhere as a proof. */
 export function ChainVerdict() {
   const chain = useRead('verifyAuditLogs', {}, { everyMs: false });
-  // Of the whole log, whatever the list below is narrowed to.
+  // Of the whole log, whatever the filters below.
   const newestHash = useRead('listAuditLogs', { query: { limit: 1 } }).data?.data[0]?.hash;
   const zone = useZone();
   const now = useNow();

@@ -8,7 +8,7 @@ const textOf = (value: unknown) => (typeof value === 'string' ? value : undefine
 const listOf = (value: unknown) =>
   Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : [];
 
-/** Which documents a restore is of, as the entry tells; undefined for all of them. */
+/** The documents of a restore, as the entry tells; undefined for all. */
 export function whichOf({ details }: AuditEntry): string | undefined {
   const [collections, documents] = [listOf(details.collections), listOf(details.documents)];
   const [only] = documents;
@@ -17,10 +17,10 @@ export function whichOf({ details }: AuditEntry): string | undefined {
   return collections.length > 0 ? t.newRestore.collections(collections) : undefined;
 }
 
-/** How things are called that an entry names by their id alone; undefined for those that are gone. */
+/** Names of records that an entry knows by id only; undefined if deleted. */
 export type NameOf = (type: string, id: string) => string | undefined;
 
-/** What an entry is about, in words: a backup of which project, a restore of what, a schedule of which name. */
+/** What an entry is about, in words. */
 export function subjectOf(entry: AuditEntry, nameOf: NameOf): string {
   const { resource, details, action } = entry;
   if (action === 'auth.denied') return t.audit.refusedCall(callName(resource.id ?? ''), textOf(details.code) ?? '');
@@ -29,7 +29,7 @@ export function subjectOf(entry: AuditEntry, nameOf: NameOf): string {
   const what = details.dryRun === true ? t.restores.dryRun : wordsOf(resource.type);
   const name = textOf(details.name) ?? textOf(details.email) ?? nameOf(resource.type, resource.id ?? '');
   const project = nameOf('project', textOf(details.targetProjectId) ?? textOf(details.projectId) ?? '');
-  // Every project may have its nightly one.
+  // Several projects may have a schedule of the same name.
   if (resource.type === 'schedule' && name !== undefined && project !== undefined)
     return `${what} ${name} ${t.backups.of(project)}`;
   if (name !== undefined) return `${what} ${name}`;
@@ -46,7 +46,7 @@ const callName = (id: string) => {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 };
 
-/** Where it can be looked at, when it has a page. */
+/** The page of the record, if it has one. */
 export function pathOf({ type, id }: AuditEntry['resource'], paths: Paths): string | undefined {
   if (id === null) return undefined;
   const pages: Readonly<Record<string, (id: string) => string>> = {

@@ -25,7 +25,7 @@ export function useBackupActions(backup: Backup, onDelete: () => void) {
       (backup.legalHold
         ? { label: t.backups.release, icon: Unlock, onSelect: () => release.mutate({ params }) }
         : { label: t.backups.hold, icon: Lock, onSelect: () => hold.mutate({ params }) }),
-    // What is held is released first.
+    // A backup under legal hold must be released first.
     delete: isOver(backup) &&
       canRemove &&
       !backup.legalHold && { label: t.backups.delete, icon: Trash2, danger: true, onSelect: onDelete },
@@ -34,7 +34,7 @@ export function useBackupActions(backup: Backup, onDelete: () => void) {
   return { items, error: refused?.error ?? null, forget: () => refused?.reset() };
 }
 
-/** What leads on from a backup: the restore of it, and for a safety backup the undo of the restore that made it. */
+/** Links from a backup: its restore, and for a safety backup the undo of the restore that made it. */
 export function useWaysOn(backup: Backup, undoTo: string | undefined): (MenuItem | false)[] {
   const paths = usePaths();
   const canRun = useCan('member');

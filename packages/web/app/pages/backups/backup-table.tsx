@@ -24,7 +24,7 @@ interface BackupTableProps {
   showProject: boolean;
 }
 
-/** Ten thousand of them are scrolled: what a row is made from stays the same until the row itself changes. */
+/** Lists may have ten thousand rows: the props of a row stay identical until the row changes. */
 export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProps) {
   const paths = usePaths();
   const facts = useRowFacts(rows);
@@ -33,7 +33,7 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
   const to = useCallback(({ backup }: LinkedBackup) => paths.backup(backup.id), [paths]);
   const go = useGo();
   const canRestore = useCan('member');
-  /** Of the row that J and K have reached. */
+  /** For the row that has the focus (J and K). */
   const withRow = (act: (id: string) => string) => () => {
     const link = document.activeElement?.closest<HTMLAnchorElement>('a[data-row]');
     const id = link?.pathname.split('/').at(-1);
@@ -87,7 +87,7 @@ interface LinkedBackup {
   readonly down: boolean;
 }
 
-/** A row whose lines stayed as they were stays the same object: when more rows come, those that are drawn are not drawn again. */
+/** Reuses the row object if its chain lines are unchanged, so that drawn rows are not rendered again when more rows arrive. */
 function useLinked(rows: readonly Backup[]): readonly LinkedBackup[] {
   const former = useRef<readonly LinkedBackup[]>([]);
   return useMemo(() => {
@@ -186,7 +186,7 @@ function columnsOf(
   ];
 }
 
-/** One that was made long after the moment it holds stands among those that were made then, and says so. */
+/** A backup made long after its snapshot time says so. */
 function MadeLater({ backup }: { backup: Backup }) {
   const made = madeLater(backup);
   return made ? (
@@ -196,7 +196,7 @@ function MadeLater({ backup }: { backup: Backup }) {
   ) : null;
 }
 
-/** What failed left the cells beside it empty: why is told across them on one line, with its code where there is room for both. */
+/** The error of a failed backup spans the empty cells beside it; the code is shown where there is room. */
 function Outcome({ backup }: { backup: Backup }) {
   if (backup.error)
     return (

@@ -131,7 +131,7 @@ function Shown({ backup }: { backup: Backup }) {
   );
 }
 
-/** What it covers, with what it leaves out. */
+/** Its scope, including exclusions. */
 function scopeWords({ collections, excludeCollections: without, includeSubcollections }: Backup): string {
   const all = without.length > 0 ? t.backups.allBut(without) : t.backups.allCollections;
   const named = collections.length === 1 && collections[0] === '*' ? all : collections.join(', ');
@@ -141,7 +141,7 @@ function scopeWords({ collections, excludeCollections: without, includeSubcollec
 interface FactsPanelProps {
   backup: Backup;
   projectName: string;
-  /** Its project was deleted; it stays for its days. */
+  /** Its project was deleted; the backup stays until its retention ends. */
   isFormer: boolean;
 }
 
@@ -187,7 +187,7 @@ function FactsPanel({ backup, projectName, isFormer }: FactsPanelProps) {
   );
 }
 
-/** The schedule by its name, as the list says it, while there is one. */
+/** The name of the schedule, if it still exists. */
 function StartedBy({ backup: { scheduleId, trigger } }: { backup: Backup }) {
   const paths = usePaths();
   const schedule = useRead(

@@ -15,8 +15,8 @@ import { Button } from '../../components/button.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { Key } from '../../components/key.tsx';
 import { List } from '../../components/list.tsx';
+import { NotForRole } from '../../components/not-for-role.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
-import { Withheld } from '../../components/withheld.tsx';
 import { formatBytes } from '../../format/numbers.ts';
 import { serviceNow } from '../../format/service-clock.ts';
 import { PageFrame } from '../../shell/page.tsx';
@@ -73,7 +73,7 @@ export function Page() {
         )
       }
     >
-      {(search.new ?? search.import) && !canRun && <Withheld>{t.common.linkNotForYou.member}</Withheld>}
+      {(search.new ?? search.import) && !canRun && <NotForRole>{t.common.linkNotForYou.member}</NotForRole>}
       <Filters projects={projects} destinations={destinations} />
       {running.map((backup, index) => (
         <RunningBackup
@@ -121,7 +121,7 @@ const cleared = Object.fromEntries(filterNames.map((name) => [name, undefined]))
 
 type Search = Readonly<Record<string, string | undefined>>;
 
-/** How many there are and what they take; silent until that is known. */
+/** The number and size of backups; empty until they are known. */
 function summaryOf(projects: Named, destinations: readonly Destination[], { project, storage }: Search): string {
   if (storage) return project ? '' : summaryIn(destinations.find(({ id }) => id === storage));
   const counted = projects.filter(({ id }) => project === undefined || id === project);
@@ -141,7 +141,7 @@ function summaryIn(destination: Destination | undefined): string {
   return t.backups.summary(usage.backups, t.backups.inPlace(name), formatBytes(usage.bytes));
 }
 
-/** Rounded to the hour, so that the key of the query rests. */
+/** Rounded to the hour, so that the query key stays the same. */
 const daysAgo = (days: string) =>
   new Date(Math.floor(serviceNow() / hourMs) * hourMs - Number(days) * dayMs).toISOString();
 

@@ -3,14 +3,14 @@ import { isSafety } from './shared.tsx';
 
 interface ChainMarkProps {
   backup: Backup;
-  /** A line leads up to a younger one that stands on this, or on what this stands on. */
+  /** Whether a line leads up to a younger backup of the chain. */
   up: boolean;
   down: boolean;
 }
 
 /** Block = full, ring = increment on the line of those below it, framed block = synthetic, diamond = safety, cross = failed. */
 export function ChainMark({ backup, up, down }: ChainMarkProps) {
-  // What failed or stands alone is no part of the chain: its line goes by.
+  // Failed and safety backups are no part of the chain: its line passes beside them.
   const isBeside = up && down && (backup.status !== 'completed' || isSafety(backup));
   return (
     <svg width="20" height="37" viewBox="0 0 20 37" aria-hidden="true" className="-my-1 block">

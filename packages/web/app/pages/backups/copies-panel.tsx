@@ -12,7 +12,7 @@ const tones = { pending: 'off', writing: 'move', completed: 'held', failed: 'fai
 export function CopiesPanel({ backup }: { backup: Backup }) {
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
   const paths = usePaths();
-  // Which of several copies was read is not told.
+  // The service does not tell which of several copies was read.
   const isDoubtful = isDamaged(backup);
   return (
     <Panel title={t.backups.copies} flush>

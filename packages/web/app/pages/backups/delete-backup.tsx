@@ -35,7 +35,7 @@ export function DeleteBackup({ backup, onClose, onDeleted }: DeleteBackupProps) 
 
 const namedMax = 5;
 
-/** Which increments stand in the way, newest first: the order in which they can go. */
+/** The increments that depend on it, newest first: the order in which they can be deleted. */
 function Dependents({ error }: { error: HoldfastError | null }) {
   const { usedBy = [] } = (error?.details ?? {}) as { usedBy?: { type: string; id: string }[] };
   const ids = usedBy.filter(({ type }) => type === 'backup').map(({ id }) => id);

@@ -17,7 +17,7 @@ const examples: Readonly<Record<Source, string>> = {
   json: 'exports/shop.json',
   ndjson: 'exports/shop.ndjson',
 };
-/** Below the destination: no address, and no way up out of it. */
+/** A relative path below the destination, without `..`. */
 const pathPattern = String.raw`(?!/)(?!.*://)(?!(?:.*/)?\.\.(?:/|$)).+`;
 
 export function ImportDialog({ onClose }: { onClose: () => void }) {

@@ -13,7 +13,7 @@ import { useGo, usePaths } from '../../url.ts';
 import { DestinationField } from '../storage/destination-field.tsx';
 
 interface NewBackupProps {
-  /** The project that is chosen already; anything else chooses none. */
+  /** The id of the preselected project; another value selects none. */
   projectId: string;
   onClose: () => void;
 }
@@ -86,7 +86,7 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
   );
 }
 
-/** What it will take, counted before it starts. */
+/** The dry-run estimate. */
 function Estimate({ projectId, collections }: { projectId: string; collections: readonly string[] }) {
   const dryRun = useAct('createBackup');
   const { mutate } = dryRun;

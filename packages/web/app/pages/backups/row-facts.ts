@@ -7,23 +7,23 @@ import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { usePaths } from '../../url.ts';
 import { isSafety } from './shared.tsx';
 
-/** What other records say about the backups of a list. */
+/** Facts about listed backups from other records: schedules, drills, restores, retention. */
 export interface RowFacts {
   readonly scheduleName: (backup: Backup) => string | undefined;
   readonly isDrilled: (backup: Backup) => boolean;
-  /** Where the restore that left this safety backup can be undone, by who may. */
+  /** The link to undo the restore that made this safety backup, if the person may. */
   readonly undoTo: (backup: Backup) => string | undefined;
   readonly kept: (backup: Backup) => KeptUntil | undefined;
 }
 
 interface KeptUntil {
   readonly removedAt: string | null;
-  /** Others stand on it. */
+  /** Other backups depend on it. */
   readonly isNeeded: boolean;
 }
 
 const lookedAt = 100;
-/** Each is a call of its own. */
+/** Each schedule is a call. */
 const schedulesMax = 6;
 
 export function useRowFacts(rows: readonly Backup[] | undefined): RowFacts {

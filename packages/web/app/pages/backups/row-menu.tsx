@@ -14,7 +14,7 @@ import { momentOf, typeName } from './shared.tsx';
 
 interface RowMenuProps {
   backup: Backup;
-  /** Of a safety backup: where the restore that made it is undone. */
+  /** For a safety backup: the link to undo the restore that made it. */
   undoTo: string | undefined;
   onDelete: (backup: Backup) => void;
 }

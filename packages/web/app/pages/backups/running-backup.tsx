@@ -16,11 +16,11 @@ import { usePace } from './use-pace.ts';
 interface RunningBackupProps {
   backup: Backup;
   projectName: string;
-  /** Of many at once one is followed closely: a browser has few connections. The others come with the list. */
+  /** Only one of many is streamed, because a browser has few connections. The others update with the list. */
   isFollowed?: boolean;
 }
 
-/** A backup that is being made, told while it is made. */
+/** A running backup with live progress. */
 export function RunningBackup({ backup, projectName, isFollowed = true }: RunningBackupProps) {
   const zone = useZone();
   const live = useBackupProgress(isFollowed ? backup : undefined);

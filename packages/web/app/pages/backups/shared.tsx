@@ -7,10 +7,10 @@ import { t } from '../../texts/index.ts';
 export const isSafety = (backup: Backup) => backup.trigger === 'pre_restore';
 export const isOver = (backup: Backup) => backup.status !== 'running' && backup.status !== 'pending';
 
-/** The instant the documents are read as of; until it is fixed, when it was asked for. */
+/** The snapshot time; before it is known, the start or creation time. */
 export const momentOf = (backup: Backup) => backup.snapshotTime ?? backup.startedAt ?? backup.createdAt;
 
-/** A merge of older ones and an import hold what was there long before they were made. */
+/** Merges and imports hold data that is older than the backup itself. */
 export function madeLater(backup: Backup): { word: string; at: string } | undefined {
   const { type, importedFrom, snapshotTime, createdAt } = backup;
   const isOlder = snapshotTime !== null && Date.parse(createdAt) - Date.parse(snapshotTime) > minuteMs;
@@ -18,7 +18,7 @@ export function madeLater(backup: Backup): { word: string; at: string } | undefi
   return { word: importedFrom === null ? t.backups.merged : t.backups.imported, at: createdAt };
 }
 
-/** Its last verification found something wrong with what it read. */
+/** Its last verification found damage. */
 export const isDamaged = ({ verification }: Backup) => verification?.status === 'failed' && !couldNotRead(verification);
 
 export function typeName(backup: Backup): string {
@@ -30,7 +30,7 @@ export function BackupState({ backup }: { backup: Backup }) {
   return <JobState status={backup.status} {...word} />;
 }
 
-/** How well it is proven. */
+/** Whether it was verified or drilled. */
 export function Proof({ backup, isDrilled }: { backup: Backup; isDrilled?: boolean }) {
   if (backup.status !== 'completed') return null;
   if (backup.verification?.status === 'running') return <span className="text-move">{t.backups.verifying}</span>;
@@ -57,7 +57,7 @@ export function Proof({ backup, isDrilled }: { backup: Backup; isDrilled?: boole
 
 interface KeptProps {
   backup: Backup;
-  /** What its schedule would do with it. */
+  /** What the retention preview of its schedule says. */
   until?: { removedAt: string | null; isNeeded: boolean } | undefined;
 }
 

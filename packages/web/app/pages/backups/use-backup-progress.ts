@@ -7,7 +7,7 @@ import { useWorkplace } from '../../api/organization.tsx';
 import { announce } from '../../components/announcer.tsx';
 import { t } from '../../texts/index.ts';
 
-/** Follows a running backup and writes what it hears into what the page shows. */
+/** Streams the progress of a running backup into the query cache. */
 export function useBackupProgress(backup: Backup | undefined): LiveState {
   const { organization } = useWorkplace();
   const queries = useQueryClient();

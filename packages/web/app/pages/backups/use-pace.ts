@@ -6,16 +6,16 @@ interface Sample {
   readonly documents: number;
 }
 
-/** Long enough that documents which arrive in heaps make a steady figure, short enough to tell that it got slower. */
+/** Long enough to smooth batches, short enough to show that it got slower. */
 const windowMs = 10 * secondMs;
 
-/** Documents per second, as this page has seen them; undefined until it has seen some come. */
+/** Documents per second as seen by this page; undefined until it has seen some. */
 export function usePace(documents: number): number | undefined {
   const samples = useRef<readonly Sample[]>([]);
   const last = samples.current.at(-1);
   if (last?.documents !== documents) {
     const now = { atMs: Date.now(), documents };
-    // A job that is tried again begins anew.
+    // A retried job starts from zero.
     const before = last && last.documents < documents ? samples.current : [];
     samples.current = [...before.filter(({ atMs }, index) => isNear(atMs, now, before[index + 1])), now];
   }
@@ -24,6 +24,6 @@ export function usePace(documents: number): number | undefined {
   return ((newest.documents - first.documents) * secondMs) / (newest.atMs - first.atMs);
 }
 
-/** The one before the window is kept as its beginning. */
+/** Keeps the last sample before the window as its start. */
 const isNear = (atMs: number, now: Sample, next: Sample | undefined) =>
   now.atMs - atMs <= windowMs || next === undefined || now.atMs - next.atMs <= windowMs;

@@ -12,7 +12,7 @@ import { useParam, usePaths } from '../../url.ts';
 import { CollectionTree } from './collection-tree.tsx';
 import { DocumentList } from './document-list.tsx';
 import { DocumentView } from './document-view.tsx';
-import { NothingInside } from './nothing-inside.tsx';
+import { NotCompleted } from './not-completed.tsx';
 
 /** `users` is a collection, `users/ada` a document in it. */
 export function splitPath(path: string): { collection: string; document: string | null } {
@@ -21,7 +21,7 @@ export function splitPath(path: string): { collection: string; document: string 
   return { collection: segments.slice(0, -1).join('/'), document: segments.length > 0 ? segments.join('/') : null };
 }
 
-/** Three columns: collections, documents, fields. On a phone one after the other. */
+/** Three columns: collections, documents, fields. On a phone one at a time. */
 export function Page() {
   const backupId = useParam('backupId');
   const path = useParam('_splat');
@@ -47,7 +47,7 @@ export function Page() {
     return (
       <>
         <PageHeading className="sr-only">{t.browse.title}</PageHeading>
-        <NothingInside backup={backup.data} />
+        <NotCompleted backup={backup.data} />
       </>
     );
   return (
@@ -67,7 +67,7 @@ export function Page() {
       >
         {collection && <WayUp to={paths.browse(backupId)} word={t.browse.toCollections} />}
         {collection && (
-          // Beside a collection far down in a long tree, too.
+          // Sticky, so that it is seen beside a collection far down in a long tree.
           <div className="md:sticky md:top-[52px]">
             <DocumentList
               key={collection}
@@ -93,7 +93,7 @@ export function Page() {
   );
 }
 
-/** On a phone the columns stand one behind the other. */
+/** On a phone only one column is shown. */
 function WayUp({ to, word }: { to: string; word: string }) {
   return (
     <Link

@@ -1,7 +1,7 @@
 import type { ItemOf, Operations } from '@holdfast/contract';
 import { useGrowing } from '../../api/calls.ts';
 import { useFolded } from '../../components/folded.tsx';
-import { ReadingOn } from '../../components/reading-on.tsx';
+import { LoadingMore } from '../../components/loading-more.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
@@ -9,12 +9,12 @@ import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { isMatch } from './collections-below.ts';
 
-/** Deeper ones stand below each other: their names need the room. */
+/** Deeper levels are not indented further: their names need the room. */
 const deepest = 5;
 
 type Node = ItemOf<Operations['listBackupCollections']>;
 
-/** Collections with their counts; those below documents stand under their parents, gathered by name. */
+/** The tree of collections with counts; subcollections are grouped by name below their parent. */
 export function CollectionTree({ backupId, collection }: { backupId: string; collection: string }) {
   const tree = useGrowing('listBackupCollections', { params: { backupId } });
   const paths = usePaths();
@@ -59,7 +59,7 @@ export function CollectionTree({ backupId, collection }: { backupId: string; col
         })}
       </ul>
       {more && <div className="px-2">{more}</div>}
-      {tree.isGrowing && <ReadingOn count={tree.rows.length} />}
+      {tree.isGrowing && <LoadingMore count={tree.rows.length} />}
     </nav>
   );
 }

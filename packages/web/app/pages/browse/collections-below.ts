@@ -10,7 +10,7 @@ export function isMatch(pattern: string, collection: string): boolean {
   return a.length === b.length && a.every((part, index) => (index % 2 === 1 && part === '*') || part === b[index]);
 }
 
-/** The names of the collections that can lie below a document, from those below any document of its collection. */
+/** Names of collections that may exist below a document: those below any document of its collection. */
 export function collectionsBelow(nodes: readonly Node[], path: string): string[] {
   const collection = path.split('/').slice(0, -1).join('/');
   const here = nodes.find((node) => isMatch(node.path, collection));

@@ -9,7 +9,7 @@ import { t } from '../../texts/index.ts';
 
 type Changed = DataOf<Operations['diffBackup']>['changed'][number];
 
-/** From where a ticked document would come back. */
+/** The source of a selected document. */
 export interface Picking {
   readonly projectId: string;
   readonly backupId: string;
@@ -33,7 +33,7 @@ function Pick({ path, picking }: { path: string; picking: Picking | undefined })
   );
 }
 
-/** On a phone the path has the whole line, and what is said of it stands below. */
+/** On a phone the path has its own line. */
 const pathAndMore =
   'flex min-w-0 flex-1 items-center justify-between gap-3 max-sm:flex-col max-sm:items-start max-sm:gap-0.5';
 

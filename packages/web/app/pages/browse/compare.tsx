@@ -15,11 +15,11 @@ import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
 import { ChangedRow, type Picking, SideRow } from './compare-rows.tsx';
 import { Comparing } from './comparing.tsx';
-import { NothingInside } from './nothing-inside.tsx';
+import { NotCompleted } from './not-completed.tsx';
 import { RestoreSelected } from './restore-selected.tsx';
 import { useDifferences } from './use-differences.ts';
 
-/** What changed from this backup to the live database or to another one, page by page. */
+/** The differences between this backup and the live database or another backup. */
 export function Page() {
   const backupId = useParam('backupId');
   const [search, setSearch] = useSearch();
@@ -33,7 +33,7 @@ export function Page() {
   );
   const zone = useZone();
   const paths = usePaths();
-  // Named before all of the others have been read, and where it is not among them.
+  // Read by itself: the list of others may still be loading or not contain it.
   const named = useRead(
     'getBackup',
     { params: { backupId: against } },
@@ -57,7 +57,7 @@ export function Page() {
       ]}
       {...(isReadable && to !== undefined ? { subtitle: t.browse.compareSubtitle(from, to) } : {})}
     >
-      {backup.data && !isReadable && <NothingInside backup={backup.data} />}
+      {backup.data && !isReadable && <NotCompleted backup={backup.data} />}
       {isReadable && (
         <FilterBar values={[search.against, search.collection]}>
           <Filter
@@ -109,11 +109,11 @@ function Differences({ backup, moment, against, collection }: DifferencesProps) 
   const paths = usePaths();
   const frame = useRef<HTMLUListElement>(null);
   useRowKeys(frame);
-  // What has been read so far is less than there is.
+  // There may be more than what was read.
   const countOf = (entries: readonly unknown[]) => `${formatCount(entries.length)}${hasMore ? '+' : ''}`;
   const addedWord = against === 'live' ? t.browse.added : t.browse.addedOther;
   const removedWord = against === 'live' ? t.browse.removed : t.browse.removedOther;
-  // What is only there now stands in no backup to take it from.
+  // A document that exists only now cannot be restored.
   const picking: Picking = { projectId, backupId, from: moment };
   const documentsTotal = collection === undefined ? backup.documentCount : null;
   const isOver = !hasMore && !isComparing && diff.error === null;

@@ -5,12 +5,12 @@ import { t } from '../../texts/index.ts';
 
 interface ComparingProps {
   compared: number;
-  /** Unknown where only a part of the backup is compared. */
+  /** Unknown if only a part of the backup is compared. */
   total: number | null;
   onStop: () => void;
 }
 
-/** How far a comparison is: every document of both sides is read for it. */
+/** The progress of a comparison, which reads every document of both sides. */
 export function Comparing({ compared, total, onStop }: ComparingProps) {
   return (
     <section

@@ -28,7 +28,7 @@ interface DocumentListProps {
   moment: string;
 }
 
-/** The ids of a collection, found by how they begin. Twenty thousand of them are drawn a screen at a time. */
+/** The documents of a collection, filtered by prefix. Of many, only visible rows are drawn. */
 export function DocumentList({ backup, collection, document, moment }: DocumentListProps) {
   const [prefix, setPrefix] = useState('');
   const [inValues, setInValues] = useState(false);
@@ -43,7 +43,7 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
   );
   const far = settled || list.isStale ? undefined : farFrom(list, document);
   const [leftBehind, setLeftBehind] = useState<string>();
-  // An address that somebody was given may lead far into a long list.
+  // A shared link may point far into a long list.
   useEffect(() => {
     if (far && far !== leftBehind) setFrom(far);
   }, [far, leftBehind]);
@@ -53,7 +53,7 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
   };
   const paths = usePaths();
   const canRestore = useCan('member');
-  // A document need not have every collection that others of its kind have below them.
+  // A document may lack a subcollection that its siblings have.
   const isEmpty = list.error?.code === 'COLLECTION_NOT_FOUND';
   return (
     <div className="flex h-[calc(100dvh-52px-var(--kit-bar-height,0px))] flex-col max-md:h-[calc(100dvh-164px-var(--kit-bar-height,0px))]">
@@ -127,7 +127,7 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
   );
 }
 
-/** The open document, where it is not among those that were read and others are still to come. */
+/** The open document, if it is not loaded yet. */
 function farFrom(list: { rows: readonly { path: string }[] | undefined; hasMore: boolean }, document: string | null) {
   const isFar = document !== null && list.hasMore && list.rows?.every(({ path }) => path !== document);
   return isFar ? document : undefined;
@@ -186,7 +186,7 @@ function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) 
   );
 }
 
-/** A document that is opened by its address is in the middle of what is seen; one that was chosen here stays where it is. */
+/** Scrolls to a document opened by its address; one chosen in the list stays where it is. */
 function useSeenAtFirst(
   frame: React.RefObject<HTMLElement | null>,
   rowPx: number,
@@ -208,14 +208,14 @@ interface RowProps {
   path: string;
   to: string;
   isOpen: boolean;
-  /** Undefined for who may not restore. */
+  /** Undefined if the person may not restore. */
   isPicked: boolean | undefined;
   onPick: () => void;
 }
 
 /**
- * Drawn again only when something of it has changed; what happens on a click depends on nothing else. It has no style of its own:
- * a browser that has never seen a style works it out several times slower.
+ * Rendered again only when its own props change. It has no inline style: a browser computes a style it has not seen before
+ * several times slower.
  */
 const Row = memo(
   ({ path, to, isOpen, isPicked, onPick }: RowProps) => (

@@ -89,7 +89,7 @@ export function DocumentView({ backup, project, path, moment }: DocumentViewProp
   );
 }
 
-/** The way down: the collections that documents of this kind have below them. */
+/** The collections below this document. */
 function Below({ backupId, path }: { backupId: string; path: string }) {
   const tree = useAll('listBackupCollections', { params: { backupId } }, { everyMs: false });
   const paths = usePaths();

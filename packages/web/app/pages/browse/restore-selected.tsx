@@ -5,7 +5,7 @@ import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 
-/** Why nothing can be picked here, and the way to change that. */
+/** Why nothing can be picked here, and what to do. */
 export function OthersBasket() {
   const { clear } = useBasket(useWorkplace().organization.id);
   return (
@@ -18,7 +18,7 @@ export function OthersBasket() {
   );
 }
 
-/** Beside a list whose rows are ticked: what is ticked, here and elsewhere in the project, comes back together. */
+/** Restores the selected documents of this list together with the rest of the basket. */
 export function RestoreSelected({ projectId }: { projectId: string }) {
   const { basket, isOthers, clear } = useBasket(useWorkplace().organization.id);
   const canRestore = useCan('member');

@@ -5,15 +5,15 @@ import { useEffect, useState } from 'react';
 import { keyOf } from '../../api/calls.ts';
 import { clientFor } from '../../api/client.ts';
 import { useWorkplace } from '../../api/organization.tsx';
-import { isShort } from '../../api/pace.ts';
+import { isShort } from '../../api/refetch-interval.ts';
 
 type Diff = DataOf<Operations['diffBackup']>;
 
 const perPage = 100;
-/** Short, so that one sees how far it is. */
+/** Small pages, so that the progress is visible. */
 const pageSeconds = 3;
 
-/** Reads on by itself until there is a screenful of differences or nothing is left to compare. */
+/** Reads page after page until there is a screenful of differences or the end. */
 export function useDifferences(backupId: string, against: string, collection: string | undefined) {
   const { organization } = useWorkplace();
   const [wanted, setWanted] = useState(perPage);
@@ -30,7 +30,7 @@ export function useDifferences(backupId: string, against: string, collection: st
     initialPageParam: undefined,
     getNextPageParam: (last) => last.pagination.nextCursor ?? undefined,
     staleTime: 30_000,
-    // Who comes back to a long one finds it as it was: every page of it reads the database again, at the customer's cost.
+    // Kept for when the person comes back: every page reads the database again, at the customer's cost.
     refetchOnWindowFocus: isShort,
     refetchOnMount: isShort,
   });

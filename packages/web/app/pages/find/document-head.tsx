@@ -21,17 +21,17 @@ interface HeadProps {
   versions: readonly Version[];
   then: Version | undefined;
   thenFields: Fields | null | undefined;
-  /** The moment somebody came with. */
+  /** The moment given in the address. */
   at: string | undefined;
-  /** False when the database says that it is not there; undefined while it could not be asked. */
+  /** False if the live document does not exist; undefined while unknown. */
   isThere: boolean | undefined;
-  /** Every version that anybody knows has been read. */
+  /** All known versions are loaded. */
   isWholeStory: boolean;
   start: RestoreStart | undefined;
   restoreTo: string | undefined;
-  /** The project refuses us: into it nothing can be written. */
+  /** The project refuses the connection, so nothing can be written. */
   isRefused: boolean;
-  /** It holds what stands there now: nothing would come back. */
+  /** It equals the live document: a restore would change nothing. */
   isSame: boolean;
 }
 
@@ -91,7 +91,7 @@ export function DocumentHead(props: HeadProps) {
   );
 }
 
-/** Since when it is what it is, or gone. */
+/** Since when the document is unchanged, or deleted. */
 function Story({
   path,
   versions,
@@ -106,7 +106,7 @@ function Story({
   const [newest] = versions;
   const changed = versions.find(({ change }) => change !== 'deleted');
   const collection = path.split('/').slice(0, -1).join('/');
-  // Of what stands there now; unknown while older backups have not been looked into.
+  // Which backups hold the live version; unknown while older backups are not loaded.
   const held = isThere && newest?.source === 'live' ? newest.heldBy !== null : undefined;
   const isHeld = held || isWholeStory ? held : undefined;
   return (

@@ -27,7 +27,7 @@ import { type Unreadable, useFields, useLiveFields, useVersions, type Version } 
 import { VersionLine } from './version-line.tsx';
 import { type OlderVersions, VersionList } from './version-list.tsx';
 
-/** What was this document? Its versions, two of them side by side, and the way back. */
+/** The versions of a document, two of them side by side, and the restore. */
 export function Page() {
   const projectId = useParam('projectId');
   const path = useParam('_splat');
@@ -91,11 +91,11 @@ interface ShownProps {
   unreadable: readonly Unreadable[];
 }
 
-/** Where a version comes back from; none for the one that stands there now, and for one that says it was gone. */
+/** The source to restore a version from; none for the live one and for deletions. */
 function restoreStart({ projectId, path }: ShownProps, version: Version, asOf: string | undefined) {
   const { source, backupId, at, change } = version;
   if (change === 'deleted') return undefined;
-  // Who came with a moment goes back to that moment.
+  // With a moment in the address, restore to that moment.
   if (asOf !== undefined) return { projectId, at: asOf, document: path };
   if (source === 'live') return undefined;
   return backupId ? { backupId, document: path, version: at } : { projectId, at, document: path };
@@ -111,10 +111,10 @@ function Shown(props: ShownProps) {
   const [onlyChanged, setOnlyChanged] = useState(false);
   const live = useLiveFields(projectId, path);
   const isUnknown = live.error !== null;
-  // What stands there is not known when the database cannot be read: then the newest known is said to be that, and no more.
+  // If the database cannot be read, the newest known version is labelled as such, not as live.
   const known = useFields(projectId, path, isUnknown ? versions[0] : undefined);
   const nowFields = isUnknown ? known : live;
-  // Where nothing can be read at all, the one behind the newest is looked at.
+  // If nothing can be read, select the second newest.
   const now = known.error ? {} : nowFields.data;
   const { then, at, isOpen, isLost } = useThen({ projectId, path, versions, older, now });
   const step = (by: number) => {

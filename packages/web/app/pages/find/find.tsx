@@ -13,16 +13,16 @@ import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
 import { NoProject, UnknownProject } from '../projects/no-project.tsx';
 import { FoundDocuments } from './found-documents.tsx';
-import { LyingBelow } from './lying-below.tsx';
+import { ParentsWithSubcollection } from './parents-with-subcollection.tsx';
 import { TextSearch } from './text-search.tsx';
 
-/** A path, its beginning, or a text: looked up in the newest backup; a whole path opens all its versions. */
+/** Finds documents by path, prefix or text in the newest backup; a full path opens its versions. */
 export function Page() {
   const [search, setSearch] = useSearch();
   const projects = useAll('listProjects', {});
   const [text, setText] = useState(search.q ?? '');
   const [asked, setAsked] = useState(search.q);
-  // Back and a link from elsewhere ask for another path than the one that was typed.
+  // Follow the address when it changes by Back or by a link.
   if (asked !== search.q) {
     setAsked(search.q);
     setText(search.q ?? '');
@@ -93,9 +93,9 @@ export function Page() {
 interface FoundProps {
   projectId: string;
   text: string;
-  /** Written with a slash; else it may be an id or a text in a document. */
+  /** With a slash it is a path; else it may be an id or a text in a document. */
   isPath: boolean;
-  /** Looked up as of this moment, which was captured; else in the newest backup. */
+  /** Searches as of this captured moment; absent: in the newest backup. */
   at: string | undefined;
 }
 
@@ -153,7 +153,7 @@ function Found({ projectId, text, isPath, at }: FoundProps) {
         />
       </Box>
     );
-  // A collection that is gone from the newest backup is what somebody looks for who lost it.
+  // A lost collection is missing from the newest backup: offer its path in all backups.
   const isGone = found.error?.code === 'COLLECTION_NOT_FOUND';
   if (found.error && !isGone)
     return (
@@ -188,7 +188,7 @@ function Found({ projectId, text, isPath, at }: FoundProps) {
       <Box>
         <Empty icon={FileSearch} title={t.browse.noDocuments} action={openPath}>
           {isGone && !isDocument && at === undefined && backup ? (
-            <LyingBelow backupId={backup.id} collection={text} otherwise={t.find.noCollection} />
+            <ParentsWithSubcollection backupId={backup.id} collection={text} otherwise={t.find.noCollection} />
           ) : at === undefined ? (
             t.find.none
           ) : (

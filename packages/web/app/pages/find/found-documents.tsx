@@ -9,14 +9,14 @@ interface FoundDocumentsProps {
   title: ReactNode;
   projectId: string;
   documents: readonly { readonly path: string }[];
-  /** The moment whose version is opened; else the page proposes one. */
+  /** The moment whose version is opened; absent: the page proposes one. */
   at?: string | undefined;
   more: { readonly hasMore: boolean; readonly isLoadingMore: boolean; readonly loadMore: () => void };
   moreWord: string;
   children?: ReactNode;
 }
 
-/** Each leads to all its versions. */
+/** Links to the versions of each document. */
 export function FoundDocuments({ title, projectId, documents, at, more, moreWord, children }: FoundDocumentsProps) {
   const paths = usePaths();
   return (

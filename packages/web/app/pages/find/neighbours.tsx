@@ -19,7 +19,7 @@ interface NeighboursProps {
   path: string;
 }
 
-/** Where the document lies: the backup that is looked into, its collections, and documents whose ids begin alike. */
+/** The place of the document: the backup, its collections, and documents with similar ids. */
 export function Neighbours({ projectId, path }: NeighboursProps) {
   const zone = useZone();
   const { backup: newest, backups } = useNewestBackup(projectId);
@@ -49,7 +49,7 @@ export function Neighbours({ projectId, path }: NeighboursProps) {
   );
 }
 
-/** Enough of an id to find those that were made beside it. */
+/** A prefix long enough to find similar ids. */
 const beginningOf = (id: string) => (id.length > 3 ? id.slice(0, -1) : '');
 
 function Alike({ projectId, backupId, path }: { projectId: string; backupId: string; path: string }) {

@@ -2,13 +2,13 @@ import type { Restore } from '@holdfast/contract';
 import { type Fields, isSameDocument } from '../../format/values.ts';
 import { type Version, versionAt } from './use-versions.ts';
 
-/** What a version holds; undefined while it is being read, 'unread' where nobody asks. */
+/** The content of a version; undefined while loading, 'unread' if not requested. */
 type Read = Fields | null | undefined | 'unread';
 
 interface Known {
-  /** What stands there now. */
+  /** The live document. */
   readonly now: Fields | null | undefined;
-  /** What the version at this place of the list holds. */
+  /** The content of the version at this index. */
   readonly fieldsAt: (place: number) => Read;
   /** The restore that wrote this version. */
   readonly writtenBy: (version: Version) => Return | undefined;
@@ -16,19 +16,19 @@ interface Known {
   readonly undoneBy: (version: Version) => Return | undefined;
 }
 
-/** A restore, as one document met it. */
+/** What a restore did to one document. */
 export interface Return {
-  /** What it brought back stood there at this moment; undefined where that is not known. */
+  /** The moment of the restored version; undefined if unknown. */
   readonly to: string | undefined;
-  /** What it wrote may hold more than what stood there at that moment. */
+  /** A merge: the written document may hold more than the restored version. */
   readonly isMerge: boolean;
 }
 
 const isThere = ({ change }: Version) => change !== 'deleted';
 
 /**
- * The version somebody comes for: the newest that was there and differs from what stands there now. What a restore has
- * undone is passed over: behind what it wrote comes the version it brought back. Undefined while that is being read.
+ * The version to propose: the newest existing one that differs from the live document. Versions that a restore has undone are
+ * skipped: after what it wrote follows the version it brought back. Undefined while loading.
  */
 export function proposedVersion(versions: readonly Version[], known: Known): Version | undefined {
   const { now, fieldsAt, undoneBy } = known;
@@ -40,7 +40,7 @@ export function proposedVersion(versions: readonly Version[], known: Known): Ver
     if (!version) return same ?? versions.slice(1).find(isThere) ?? versions.find(isThere);
     const undone = undoneBy(version);
     const broughtBack = undone ? placeOf(versions, undone) : place;
-    // A restore that brought back this very version has undone nothing of it.
+    // A restore that brought back this same version did not undo it.
     if (broughtBack !== place) {
       place = Math.max(place + 1, broughtBack);
       continue;
@@ -55,26 +55,26 @@ export function proposedVersion(versions: readonly Version[], known: Known): Ver
   }
 }
 
-/** Where the version stands that a restore brought back; -1 when it is not known. */
+/** The index of the version that a restore brought back; -1 if unknown. */
 function placeOf(versions: readonly Version[], { to }: Return): number {
   const version = to === undefined ? undefined : versionAt(versions, to);
   return version ? versions.indexOf(version) : -1;
 }
 
-/** Where the history goes on behind a version; undefined while that is being read. */
+/** The index where the history continues after a version; undefined while loading. */
 function placeBehind(versions: readonly Version[], place: number, { fieldsAt, writtenBy }: Known): number | undefined {
   const restore = versions[place] && writtenBy(versions[place]);
   const target = restore ? placeOf(versions, restore) : -1;
   if (!restore || target <= place) return place + 1;
   const [written, broughtBack] = [fieldsAt(place), fieldsAt(target)];
   if (written === undefined || broughtBack === undefined) return undefined;
-  // At the same time somebody else may have written it.
+  // Somebody else may have written it at the same time.
   const isCertain =
     restore.isMerge || written === 'unread' || broughtBack === 'unread' || isSameDocument(written, broughtBack);
   return isCertain ? target : place + 1;
 }
 
-/** The clock of the database is not ours. */
+/** The database's clock differs from ours. */
 const clockDifferenceMs = 2000;
 
 /** The restore that wrote a version, by its time and by what it was asked for. Newest first. */
@@ -90,11 +90,11 @@ export function restoreOf(restores: readonly Restore[], { at }: Version, path: s
   );
 }
 
-/** What an undo takes back is told by the restore it undoes. */
+/** What an undo restores is known from the restore it undoes. */
 function isAbout({ undoOf, items, documentIds, collections, ...restore }: Restore, path: string): boolean {
   if (undoOf !== null) return true;
   if (items) return items.some((item) => item.path === path);
-  // Bare ids stand beside the one collection they lie in.
+  // Bare ids come with exactly one collection.
   const isBelow = (id: string) => restore.includeSubcollections && path.startsWith(`${id}/`);
   if (documentIds) return documentIds.some((id) => path === id || path.endsWith(`/${id}`) || isBelow(id));
   return !collections || collections.some((name) => name === '*' || path.startsWith(`${name}/`));
@@ -102,7 +102,7 @@ function isAbout({ undoOf, items, documentIds, collections, ...restore }: Restor
 
 const sourceOf = (restore: Restore, path: string) => restore.items?.find((item) => item.path === path) ?? restore;
 
-/** The backups a restore takes a document from: one or none. */
+/** The backup a restore takes a document from, if any. */
 export function backupOf(restore: Restore, path: string): string[] {
   const { backupId } = sourceOf(restore, path);
   return restore.undoOf !== null || backupId === null ? [] : [backupId];
@@ -115,7 +115,7 @@ export const overwriterOf = (restores: readonly Restore[], { backupId, heldBy }:
       safetyBackupId !== null && undoneBy === null && (safetyBackupId === backupId || safetyBackupId === heldBy),
   );
 
-/** The moment a restore takes a document back to; undefined where it is not known. */
+/** The moment a restore takes a document back to; undefined if unknown. */
 export function momentBroughtBack(
   restore: Restore,
   path: string,

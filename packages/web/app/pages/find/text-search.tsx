@@ -8,9 +8,9 @@ import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { FoundDocuments } from './found-documents.tsx';
-import { LyingBelow } from './lying-below.tsx';
+import { ParentsWithSubcollection } from './parents-with-subcollection.tsx';
 
-/** Who has an id or an address from a log, and no path, has it looked for in every document of the newest backup. */
+/** Searches an id or a text without a path in all documents of the newest backup. */
 export function TextSearch({ backup, text }: { backup: Backup; text: string }) {
   const zone = useZone();
   const found = useList(
@@ -31,7 +31,7 @@ export function TextSearch({ backup, text }: { backup: Backup; text: string }) {
         title={
           <>
             {t.find.withText(text, formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))}.{' '}
-            <LyingBelow backupId={backup.id} collection={text} />
+            <ParentsWithSubcollection backupId={backup.id} collection={text} />
           </>
         }
         projectId={backup.projectId}
@@ -53,7 +53,7 @@ export function TextSearch({ backup, text }: { backup: Backup; text: string }) {
           )
         }
       >
-        <LyingBelow backupId={backup.id} collection={text} />
+        <ParentsWithSubcollection backupId={backup.id} collection={text} />
       </Empty>
     </Box>
   );

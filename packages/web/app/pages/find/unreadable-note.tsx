@@ -7,7 +7,7 @@ import type { Unreadable } from './use-versions.ts';
 
 const shownMax = 3;
 
-/** Where nobody could look: what only those hold is missing here. */
+/** Names backups that could not be read, so that versions may be missing. */
 export function UnreadableNote({ of }: { of: readonly Unreadable[] }) {
   const paths = usePaths();
   if (of.length === 0) return null;

@@ -9,12 +9,12 @@ interface Asked {
   readonly projectId: string;
   readonly path: string;
   readonly version: Version;
-  /** Null: there is none. Undefined: it has not been asked for yet. */
+  /** Null: there is none. Undefined: not loaded yet. */
   readonly before: Version | null | undefined;
   readonly isWanted: boolean;
 }
 
-/** What a version changed against the one before it, in words; undefined until both are read, each for itself. */
+/** What a version changed compared with the one before it; undefined until both are loaded. */
 export function useChange({ projectId, path, version, before, isWanted }: Asked): string | undefined {
   const { organization } = useWorkplace();
   const queryOf = (of: Version | undefined) => {
@@ -34,7 +34,7 @@ export function useChange({ projectId, path, version, before, isWanted }: Asked)
 function wordsOf(change: Version['change'], before: Fields | null, now: Fields | null): string {
   if (now === null || change === 'deleted') return t.document.change.deleted;
   if (change === 'created') return t.document.createdWith(Object.keys(now).length);
-  // What stood there before is not known: only that it was another.
+  // The version before is unknown; it only differs.
   if (before === null) return t.document.change.changed;
   const rows = diffRows(before, now);
   const names = (wanted: (typeof rows)[number]['change']) =>

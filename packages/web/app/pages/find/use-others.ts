@@ -2,7 +2,7 @@ import { useAll } from '../../api/calls.ts';
 import { useNewestBackup } from '../../api/newest-backup.ts';
 import { isMatch } from '../browse/collections-below.ts';
 
-/** How many documents lie beside this one, by the newest backup; of a collection below documents that is not known. */
+/** The number of other documents in the collection, by the newest backup; unknown for subcollections. */
 export function useOthers(projectId: string, path: string): number | undefined {
   const { backup } = useNewestBackup(projectId);
   const tree = useAll(

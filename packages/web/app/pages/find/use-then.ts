@@ -17,16 +17,16 @@ import {
 import { fieldsQuery, type Version, versionAt, versionNamed } from './use-versions.ts';
 import type { OlderVersions } from './version-list.tsx';
 
-/** Each is read for itself: among older ones nothing is proposed. */
+/** Versions older than these are not read to propose one. */
 const comparedMax = 10;
 
 interface Then {
   readonly then: Version | undefined;
-  /** The moment somebody came with. */
+  /** The moment given in the address. */
   readonly at: string | undefined;
-  /** Which one it is has still to be found out. */
+  /** Still being determined. */
   readonly isOpen: boolean;
-  /** The address names one that nobody knows any more: none stands in its place. */
+  /** The version of the address no longer exists; no other is shown instead. */
   readonly isLost: boolean;
 }
 
@@ -35,11 +35,11 @@ interface Asked {
   readonly path: string;
   readonly versions: readonly Version[];
   readonly older: OlderVersions;
-  /** What stands there now, or is known to have stood there last. */
+  /** The live document, or its last known version. */
   readonly now: Fields | null | undefined;
 }
 
-/** The one that is looked at: chosen, of the moment somebody came with, or the one that is proposed. */
+/** The selected version: chosen, of the given moment, or proposed. */
 export function useThen(asked: Asked): Then {
   const { versions, older } = asked;
   const [{ then: named, at }] = useSearch();
@@ -73,7 +73,7 @@ function useProposed({ projectId, path, versions, now }: Asked, enabled: boolean
   return proposedVersion(versions, { now, fieldsAt, ...returns });
 }
 
-/** What restores wrote and overwrote among these versions; undefined while that is being read. */
+/** What restores did to these versions; undefined while loading. */
 function useReturns(projectId: string, path: string, versions: readonly Version[], enabled: boolean) {
   const { organization } = useWorkplace();
   const newestMs = Date.parse(versions[0]?.at ?? '1970-01-01');

@@ -6,13 +6,13 @@ import { clientFor } from '../../api/client.ts';
 import { useWorkplace } from '../../api/organization.tsx';
 import type { Fields } from '../../format/values.ts';
 
-/** One version of a document: from a backup, captured between two of them, or as it stands now. */
+/** A version of a document: from a backup, captured, or live. */
 export type Version = ItemOf<Operations['listDocumentVersions']> & { readonly id: string };
 
-/** A backup nobody could look into. */
+/** A backup that could not be read. */
 export type Unreadable = ReturnType<typeof useVersions>['unreadable'][number];
 
-/** Every version that anybody knows, newest first. */
+/** All known versions, newest first. */
 export function useVersions(projectId: string, path: string) {
   const list = useList(
     'listDocumentVersions',
@@ -24,21 +24,21 @@ export function useVersions(projectId: string, path: string) {
   return { ...list, versions, unreadable };
 }
 
-/** The version an address names. What stood there live may be known by a backup since: it is the one of the same time. */
+/** The version named by the address. A former live version may be in a backup by now: match it by time. */
 export const versionNamed = (versions: readonly Version[], name: string) =>
   versions.find(({ id }) => id === name) ?? versions.find(({ at }) => name.endsWith(` ${at}`));
 
-/** Times to the last digit, in a form that can be compared. */
+/** Times with all digits, in a comparable form. */
 const comparable = (time: string) => {
   const [, whole = '', fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(time) ?? [];
   return `${whole}.${fraction.padEnd(9, '0')}`;
 };
 
-/** The version that stood at a moment; undefined when none is known that is so old. */
+/** The version valid at a moment; undefined if no known version is that old. */
 export const versionAt = (versions: readonly Version[], at: string) =>
   versions.find((version) => comparable(version.at) <= comparable(at));
 
-/** What stands in the database now, asked of itself; null when it is not there. */
+/** The live document; null if it does not exist. */
 export function useLiveFields(projectId: string, path: string) {
   const { organization } = useWorkplace();
   return useQuery<Fields | null, HoldfastError>({
@@ -57,7 +57,7 @@ export function useLiveFields(projectId: string, path: string) {
   });
 }
 
-/** What a version holds; null for one that says the document is gone. */
+/** The content of a version; null for a deletion. */
 export function fieldsQuery(organizationId: string, projectId: string, path: string, version: Version | undefined) {
   return queryOptions<Fields | null, HoldfastError>({
     queryKey: [organizationId, 'version', projectId, path, version?.id],

@@ -11,20 +11,20 @@ interface VersionLineProps {
   projectId: string;
   versions: readonly Version[];
   then: Version | undefined;
-  /** When the live database was read; undefined while what stands there is not known. */
+  /** When the live document was read; undefined while unknown. */
   readAtMs: number | undefined;
 }
 
-/** The versions on the one line of time, with what was captured between them. */
+/** The versions on the line of time, with the captured bands. */
 export function VersionLine({ projectId, versions, then, readAtMs }: VersionLineProps) {
   const project = useRead('getProject', { params: { projectId } }, { everyMs: false });
   const { coveredFrom, coveredTo, gaps } = project.data?.pitr ?? { coveredFrom: null, coveredTo: null, gaps: [] };
   const times = versions.map(({ at }) => Date.parse(at));
   const oldest = Math.min(...times);
-  // The clock of this page goes by the minute: what was written has happened.
+  // The page's clock has coarse steps: a version is never in the future.
   const newest = Math.max(useNow(), readAtMs ?? 0, ...times);
   const beforeMs = Math.max(minuteMs, (newest - oldest) * 0.05);
-  // Nothing is known of the future: it gets the room of a word.
+  // The future only needs room for a label.
   const afterMs = (newest - oldest + beforeMs) * (useIsPhone() ? 0.14 : 0.04);
   const kindOf = (version: Version) => (version === then ? 'then' : 'version');
   const points = versions.map(
@@ -45,7 +45,7 @@ export function VersionLine({ projectId, versions, then, readAtMs }: VersionLine
         fromMs={oldest - beforeMs}
         toMs={newest + afterMs}
         nowMs={newest}
-        // The two that are compared lie on top.
+        // The two compared versions are drawn on top.
         points={points.sort((a, b) => Number(a.kind !== 'version') - Number(b.kind !== 'version'))}
         bands={bands}
       />

@@ -7,7 +7,7 @@ import { t } from '../../texts/index.ts';
 import { useChange } from './use-change.ts';
 import type { Version } from './use-versions.ts';
 
-/** Those that have not been asked for yet. */
+/** Loads older versions. */
 export interface OlderVersions {
   hasMore: boolean;
   isLoadingMore: boolean;
@@ -25,14 +25,14 @@ interface VersionListProps {
   onThen: (id: string) => void;
 }
 
-/** What the database itself says: read at a time, being read, or not to be read. */
+/** The live document: its read time, loading, or unreadable. */
 export interface LiveState {
   readonly readAtMs: number | undefined;
   readonly isThere: boolean;
   readonly isUnknown: boolean;
 }
 
-/** Newest above; the one that would come back is teal. */
+/** Versions, newest first; the one to restore is teal. */
 export function VersionList({ projectId, path, versions, older, then, live, onThen }: VersionListProps) {
   return (
     <>
@@ -150,7 +150,7 @@ function VersionButton({ projectId, path, version, before, isThen, isLast, onThe
   );
 }
 
-/** Who knows it; of one that was captured or stands there now also whether a backup keeps it. */
+/** The source of a version; for captured and live ones also whether a backup holds it. */
 function sourceWords({ source, heldBy }: Version): string {
   const known = t.document.source[source];
   return source !== 'backup' && heldBy !== null ? `${known} · ${t.document.source.backup}` : known;

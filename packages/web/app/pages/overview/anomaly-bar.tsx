@@ -12,7 +12,7 @@ import type { ProjectRow } from './facts.ts';
 
 type Anomaly = NonNullable<Backup['anomaly']>;
 
-/** What got lost: the backup of before against the one that is suspicious. */
+/** A link to the comparison of the backup before with the suspicious one. */
 export function lookAt(paths: Paths, { backupId, before, after }: Anomaly & { backupId: string }): string {
   if (!before) return paths.backup(backupId);
   const { collection } = before;
@@ -20,14 +20,14 @@ export function lookAt(paths: Paths, { backupId, before, after }: Anomaly & { ba
   return `${paths.compare(before.backupId, after?.backupId ?? backupId)}${within}`;
 }
 
-/** Why somebody should look, with the numbers. */
+/** What is suspicious, with the numbers. */
 export function anomalyWords({ reason, before, after }: Anomaly): string {
   if (reason === 'verification_failed') return t.overview.anomalyVerify;
   if (reason === 'drill_failed') return t.overview.anomalyDrill;
   return before && after ? t.overview.anomalyCounts(before.documentCount, after.documentCount, before.collection) : '';
 }
 
-/** Retention stands still until somebody has had a look. */
+/** Tells that retention is frozen, and how to let it go on. */
 export function AnomalyBar({ row }: { row: ProjectRow }) {
   const paths = usePaths();
   const canGoOn = useCan('admin');

@@ -9,7 +9,7 @@ import { formatAboutMoney, formatBytes, formatCount } from '../../format/numbers
 import { dollarsPerRead } from '../../format/prices.ts';
 import { formatHour, formatIn, formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
-import { useHindrances } from '../schedules/standing.tsx';
+import { useObstacles } from '../schedules/schedule-state.tsx';
 import { DayChart } from './day-chart.tsx';
 import { lastDays, storedLayers } from './days.ts';
 import type { ProjectRow } from './facts.ts';
@@ -57,7 +57,7 @@ const growthOf = (bytes: number) =>
 function NextRuns({ overview, rows }: { overview: Overview; rows: readonly ProjectRow[] }) {
   const zone = useZone();
   const schedules = useAll('listSchedules', { query: { enabled: true } });
-  const hindranceOf = useHindrances();
+  const obstacleOf = useObstacles();
   const now = useNow();
   return (
     <Panel
@@ -71,8 +71,8 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
         {overview.nextRuns.slice(0, 6).map((run) => {
           const row = rows.find(({ project }) => project.id === run.projectId);
           const schedule = schedules.rows?.find(({ id }) => id === run.scheduleId);
-          const hindrance = schedule && hindranceOf(schedule);
-          const why = hindrance && hindrance !== 'unread' && hindrance.tone === 'fail' ? hindrance.why : undefined;
+          const obstacle = schedule && obstacleOf(schedule);
+          const why = obstacle && obstacle !== 'unread' && obstacle.tone === 'fail' ? obstacle.why : undefined;
           const day = formatNearDay(run.at, zone, now);
           return (
             <li
@@ -98,7 +98,7 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
 
 const marks = { full: 'full', incremental: 'increment', synthetic: 'synthetic' } as const;
 
-/** As the line above draws what will come of it. */
+/** The same mark as on the line above. */
 function RunType({ type }: { type: keyof typeof marks }) {
   const word = t.backups.types[type];
   return (

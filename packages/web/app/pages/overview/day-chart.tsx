@@ -15,16 +15,16 @@ interface DayChartProps {
   days: readonly { day: string; value: number }[];
   headline: string;
   detail: string;
-  /** What it is made of today, the greatest first: id, name and share. */
+  /** Its parts today, the largest first: id, name and share. */
   parts: readonly (readonly [string, string, string])[];
-  /** Drawn as areas on top of each other instead of bars; together they are the value of a day. */
+  /** Stacked areas instead of bars; their sum is the value of the day. */
   layers?: readonly Layer[];
   format: (value: number) => string;
 }
 
 const [width, height] = [240, 120];
 
-/** Thirty days of one number, as a picture and as a table. */
+/** A number over thirty days, as a chart and as a table. */
 export function DayChart({ title, label, days, headline, detail, parts, layers, format }: DayChartProps) {
   const [asTable, setAsTable] = useState(false);
   const peak = roundUp(Math.max(0, ...days.map(({ value }) => value)));
@@ -144,7 +144,7 @@ function Bars({ days, peak }: { days: DayChartProps['days']; peak: number }) {
 const fills = ['fill-held-mark/45', 'fill-band', 'fill-held-weak', 'fill-sunken'];
 const dashes = ['none', '4 3', '1.5 2.5', '8 3'];
 
-/** The greatest at the bottom. Told apart by how strong they are filled and by their upper edge, not by colour alone. */
+/** Stacked areas, the largest at the bottom. They differ in fill and in their upper edge, not in colour alone. */
 function Areas({ layers, peak }: { layers: readonly Layer[]; peak: number }) {
   const count = layers[0]?.values.length ?? 0;
   const step = width / Math.max(1, count);

@@ -6,7 +6,7 @@ type Days = Overview['days'];
 const shownDays = 30;
 const toldApart = 3;
 
-/** Thirty days up to today; those before the first measured one hold nothing. */
+/** Thirty days up to today; days before the first measurement are zero. */
 export function lastDays(days: Days): Days {
   const last = Date.parse(days.at(-1)?.day ?? '');
   if (Number.isNaN(last)) return [];
@@ -17,14 +17,14 @@ export function lastDays(days: Days): Days {
   });
 }
 
-/** One part of every day, day by day. */
+/** The series of one part, day by day. */
 export interface Layer {
   readonly id: string;
   readonly name: string;
   readonly values: readonly number[];
 }
 
-/** What lay where: those that hold or held most, and the rest as one. */
+/** Stored bytes by destination: the largest, and the others as one. */
 export function storedLayers(days: Days, destinations: readonly { id: string; name: string }[]): Layer[] {
   const mostOf = new Map<string, number>();
   for (const { storedByDestination } of days)

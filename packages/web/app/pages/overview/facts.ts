@@ -7,21 +7,21 @@ import type { Project } from '../projects/connect-form.tsx';
 
 export type OverviewProject = Overview['projects'][number];
 
-/** One row of the overview: what the service judged, and what this page can draw. */
+/** One row of the overview: the service's verdict and the data to draw. */
 export interface ProjectRow {
   readonly project: Project;
-  /** Null: there is a schedule, and the service has not judged it. */
+  /** Null: there is a schedule, but no verdict of the service. */
   readonly verdict: Verdict | null;
   readonly scheduleName: string | null;
-  /** The worst reason in the service's words. */
+  /** The worst reason, as the service words it. */
   readonly reason: OverviewProject['protection']['reasons'][number] | undefined;
   readonly judged: OverviewProject | undefined;
   readonly backups: readonly Backup[];
-  /** As of when the newest data is that can be got back. */
+  /** The time of the newest data that can be restored. */
   readonly newestAt: string | null;
 }
 
-/** At risk for another reason than its age, nothing is late. */
+/** At risk for another reason than age is not called late. */
 function verdictOf({ state, reasons }: OverviewProject['protection']): Verdict {
   if (state === 'at_risk') return reasons[0]?.code === 'late' ? 'late' : 'risk';
   return state === 'unprotected' ? 'failing' : state;
@@ -38,7 +38,7 @@ export function useOverview(nowMs: number) {
   const schedules = useAll('listSchedules', { query: { enabled: true } });
   const judgedOf = (id: string) => overview.data?.projects.find((one) => one.id === id);
   const isUnjudged = isUnserved(overview.error);
-  // A part of the answers would be judged as if it were all of them.
+  // With only some of the answers the verdict would be wrong.
   const isRead =
     backups.rows !== undefined && (overview.data !== undefined || (isUnjudged && schedules.rows !== undefined));
   const rows = (isRead ? projects.rows : undefined)
@@ -60,7 +60,7 @@ export function useOverview(nowMs: number) {
   };
 }
 
-/** Without the service's judgement only what is certain is said. */
+/** Without the service's verdict the page states only what is certain. */
 function rowOf(
   project: Project,
   judged: OverviewProject | undefined,

@@ -9,7 +9,7 @@ import { bandsOf, type ProjectRow, pointsOf } from './facts.ts';
 interface LineTableProps {
   rows: readonly ProjectRow[];
   overview: Overview | undefined;
-  /** What stands beside the line, in the same words. */
+  /** The texts beside the line. */
   newestOf: (row: ProjectRow) => ReactNode;
   reachOf: (row: ProjectRow) => ReactNode;
   provenOf: (row: ProjectRow) => ReactNode;
@@ -18,7 +18,7 @@ interface LineTableProps {
 const names: Readonly<Partial<Record<Mark['kind'], string>>> = t.overview.legend;
 const cell = 'px-4 py-1.5 align-top';
 
-/** What the picture shows, as words: each project with what is said of it, then everything on its line, newest first. */
+/** The line as a table: each project, then everything on its line, newest first. */
 export function LineTable({ rows, overview, newestOf, reachOf, provenOf }: LineTableProps) {
   const { table } = t.overview;
   return (

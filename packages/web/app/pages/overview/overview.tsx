@@ -14,7 +14,7 @@ import { useOverview } from './facts.ts';
 import { ProjectLines } from './project-lines.tsx';
 import { BackVerdict, ProtectedVerdict } from './verdicts.tsx';
 
-/** Two questions, answered in words, worst first; then the proof. */
+/** The two verdicts, then the projects on the line of time, then the charts. */
 export function Page() {
   usePageTitle([{ label: t.overview.title }]);
   const now = useNow();

@@ -25,10 +25,10 @@ interface ProjectLinesProps {
 }
 
 const phoneDays = 7;
-/** The worst come first: who has hundreds of projects sees those that need somebody. */
+/** The worst come first; of hundreds of projects only these are shown at first. */
 const rowsAtFirst = 25;
 
-/** Each project on one axis of time: what one can go back to, what failed, what is due. */
+/** One line of time per project: what can be restored, what failed, what is due. */
 export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) {
   const [asTable, setAsTable] = useState(false);
   const [isWhole, setWhole] = useState(false);
@@ -157,7 +157,7 @@ function labelOf(row: ProjectRow, days: number, nowMs: number): string {
 
 const ofAge: readonly string[] = ['late', 'very_late', 'failing'];
 
-/** Coloured where the age is wrong, also beside something worse. */
+/** Coloured if the backup is too old, also when something worse is wrong. */
 function ageTone({ judged, verdict }: ProjectRow): string {
   if (!judged?.protection.reasons.some(({ code }) => ofAge.includes(code))) return '';
   return verdict === 'failing' ? 'text-fail' : 'text-risk';
@@ -189,7 +189,7 @@ function Proven({ row }: { row: ProjectRow }) {
   );
 }
 
-/** Why it is not well, in the words of the service. */
+/** The service's reason for the verdict. */
 function Reason({ row }: { row: ProjectRow }) {
   if (!row.reason || row.verdict === 'protected' || row.verdict === 'manual') return null;
   return <span className="block text-ink2 text-meta">{row.reason.message}</span>;

@@ -151,11 +151,11 @@ function Why({ row }: { row: ProjectRow }) {
   );
 }
 
-/** The one thing that mends the worst thing. */
+/** The button that fixes the worst problem. */
 function Mend({ row }: { row: ProjectRow }) {
   const canRun = useCan('member');
   const mend = useMend(row);
-  // What the newest one met; what an older one met may be mended long ago.
+  // The error of the newest backup only; older ones may be fixed already.
   const newest = row.backups.find(({ status }) => status !== 'running' && status !== 'pending');
   const code = row.project.connection.error?.code ?? (newest?.status === 'failed' ? newest.error?.code : undefined);
   if (!canRun) return null;
@@ -203,7 +203,7 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
   const newestFirst = rows
     .filter(({ judged }) => judged?.lastDrill)
     .sort((a, b) => (b.judged?.lastDrill?.completedAt ?? '').localeCompare(a.judged?.lastDrill?.completedAt ?? ''));
-  // What one project proved is no proof for another whose drill failed.
+  // A failed drill is shown first: the passed drill of another project proves nothing for it.
   const drilled = newestFirst.find(({ judged }) => judged?.lastDrill?.passed === false) ?? newestFirst[0];
   const drill = drilled?.judged?.lastDrill;
   const unproven = rows.filter(({ judged, newestAt }) => !judged?.lastDrill && newestAt !== null);

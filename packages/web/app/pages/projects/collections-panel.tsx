@@ -3,8 +3,8 @@ import type { ReactNode } from 'react';
 import { useGrowing } from '../../api/calls.ts';
 import { TextLink } from '../../components/button.tsx';
 import { useFolded } from '../../components/folded.tsx';
+import { LoadingMore } from '../../components/loading-more.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ReadingOn } from '../../components/reading-on.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
@@ -19,13 +19,13 @@ export function CollectionsPanel({ projectId }: { projectId: string }) {
       {tree.isLoading && <Skeleton rows={4} />}
       {tree.rows?.length === 0 && <p className="px-4 py-6 text-table text-ink2">{t.projects.collectionsEmpty}</p>}
       {tree.rows && tree.rows.length > 0 && <Collections nodes={tree.rows} projectId={projectId} />}
-      {tree.isGrowing && <ReadingOn count={tree.rows?.length ?? 0} />}
+      {tree.isGrowing && <LoadingMore count={tree.rows?.length ?? 0} />}
       {tree.error && <Problem error={tree.error} onRetry={tree.retry} />}
     </Panel>
   );
 }
 
-/** A collection at the root leads to its documents; where one below lies, only its documents know. */
+/** Root collections link to their documents; a subcollection has no single place. */
 function Collections({ nodes, projectId }: { nodes: readonly Node[]; projectId: string }) {
   const paths = usePaths();
   const rows = nodes.flatMap((node) => rowsOf(node, 0));
@@ -64,7 +64,7 @@ function Collections({ nodes, projectId }: { nodes: readonly Node[]; projectId: 
   );
 }
 
-/** Of very many, and where some documents were looked at, a count is a share; none at all was not counted. */
+/** Sampled counts are approximate; a sampled count of zero means not counted. */
 function countWords({ documentCount, sampled }: Node): ReactNode {
   if (!sampled) return formatCount(documentCount);
   return documentCount === 0 ? (

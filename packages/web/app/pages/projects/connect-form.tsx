@@ -15,14 +15,14 @@ export type Project = ItemOf<Operations['listProjects']>;
 type Way = 'oauth' | 'key' | 'emulator';
 type Body = Parameters<ReturnType<typeof useAct<'createProject'>>['mutate']>[0]['body'];
 
-/** What is typed stays when somebody looks at another way. */
+/** Input is kept when another way is selected. */
 interface Values {
   readonly key: ServiceAccountKey | null;
   readonly host: string;
   readonly source: string;
   readonly name: string;
   readonly database: string;
-  /** Of what the consent can see. */
+  /** A project that the consent can see. */
   readonly seen: { readonly source: string; readonly database: string };
 }
 
@@ -43,7 +43,7 @@ const placedFaults: Readonly<Record<Way, readonly string[]>> = {
 
 interface ConnectFormProps {
   onDone: (project: Project) => void;
-  /** In a dialog. */
+  /** Closes the dialog; absent on a page. */
   onCancel?: () => void;
 }
 
@@ -173,7 +173,7 @@ function ByConsent({ values: { name, seen }, set, send, busy, faults, onCancel }
   const available = useAll('listAvailableProjects', {}, { everyMs: false });
   const chosen = available.rows?.find(({ sourceProjectId }) => sourceProjectId === seen.source) ?? available.rows?.[0];
   const databases = chosen?.databases.filter(({ connected }) => !connected) ?? [];
-  // What was chosen of one project is none of another's.
+  // The chosen database belongs to the project chosen before.
   const databaseId =
     databases.find((one) => one.databaseId === seen.database)?.databaseId ?? databases[0]?.databaseId ?? '';
   if (available.isLoading) return <Skeleton rows={2} />;

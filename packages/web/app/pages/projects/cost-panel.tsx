@@ -5,7 +5,7 @@ import { formatAboutMoney, formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import type { Project } from './connect-form.tsx';
 
-/** While changes are captured, increments and what is merged of them are made of the log. */
+/** With point in time on, increments and merges are made from the log. */
 export const readsNothing = ({ pitr }: Project) => pitr.enabled && pitr.status === 'running';
 
 export function CostPanel({ project }: { project: Project }) {

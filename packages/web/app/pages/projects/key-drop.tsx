@@ -16,7 +16,7 @@ interface KeyDropProps {
   error?: string | undefined;
 }
 
-/** A key file by drop or by choice. It is read here and sent once; the browser keeps nothing. */
+/** Takes a key file by drop or file dialog. It is read here and sent once; the browser stores nothing. */
 export function KeyDrop({ value, onChange, error }: KeyDropProps) {
   const [fault, setFault] = useState<string>();
   const [isOver, setOver] = useState(false);
@@ -66,7 +66,7 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
           className="sr-only"
           onChange={(event) => {
             void read(event.target.files?.[0]);
-            // The same file, mended meanwhile, may be chosen again.
+            // Lets the same file be chosen again after it was corrected.
             event.target.value = '';
           }}
         />
@@ -80,7 +80,7 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
   );
 }
 
-/** A file that is dropped beside its place would be opened by the browser in place of the page. */
+/** Otherwise a file dropped beside the target would be opened by the browser. */
 function useNothingOpened(): void {
   useEffect(() => {
     const keep = (event: Event) => event.preventDefault();
@@ -91,7 +91,7 @@ function useNothingOpened(): void {
   }, []);
 }
 
-/** Key files have two or three kilobytes; what is far larger is not even read. */
+/** Key files have two or three kilobytes; far larger files are not read. */
 const keyBytesMax = 100_000;
 
 async function readKey(file: File): Promise<{ key: ServiceAccountKey | null; fault: string | undefined }> {

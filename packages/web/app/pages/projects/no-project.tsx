@@ -7,7 +7,7 @@ import { Empty } from '../../components/states.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 
-/** Where everything else begins: what a page would show, and the step before it. */
+/** Shown without any project: what the page is for, and a button to connect one. */
 export function NoProject({ icon, children }: { icon: LucideIcon; children: ReactNode }) {
   const canConnect = useCan('member');
   const paths = usePaths();
@@ -23,7 +23,7 @@ export function NoProject({ icon, children }: { icon: LucideIcon; children: Reac
   );
 }
 
-/** An address that names a project which is not there, or no longer. */
+/** The project of the address does not exist. */
 export function UnknownProject({ icon }: { icon: LucideIcon }) {
   const paths = usePaths();
   return (

@@ -11,7 +11,7 @@ import type { Project } from './connect-form.tsx';
 
 const numberOrNull = (text: string) => (text.trim() === '' ? null : Number(text));
 
-/** As they stand in the fields. */
+/** The values of the fields as text. */
 interface Values {
   readonly name: string;
   readonly timeout: string;
@@ -30,7 +30,7 @@ const valuesOf = ({ name, settings }: Project): Values => ({
   users: settings.includeAuthUsers,
 });
 
-/** What somebody typed, be it what stood there before, and nothing else: what others set meanwhile stays. */
+/** Sends only the fields that were edited; what others changed meanwhile stays. */
 function bodyOf({ name, timeout, rate, budget, rampUp, users }: Partial<Values>) {
   const settings = {
     ...(timeout === undefined ? {} : { backupTimeoutMinutes: Number(timeout) }),
@@ -44,7 +44,7 @@ function bodyOf({ name, timeout, rate, budget, rampUp, users }: Partial<Values>)
 
 const placedFaults = ['name', 'settings.backupTimeoutMinutes', 'settings.readRateLimit', 'settings.maxReadsPerBackup'];
 
-/** Each field shows what is saved, whoever saved it, until somebody types into it. */
+/** Each field shows the saved value until it is edited. */
 export function ProjectSettings({ project }: { project: Project }) {
   const [typed, setTyped] = useState<Partial<Values>>({});
   const [answered, setAnswered] = useState(project);

@@ -6,11 +6,11 @@ import { Cut } from '../../components/cut.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { List } from '../../components/list.tsx';
 import { useNameFilter } from '../../components/name-filter.tsx';
+import { NotForRole } from '../../components/not-for-role.tsx';
 import { Empty } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { Withheld } from '../../components/withheld.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -88,7 +88,7 @@ export function Page() {
       subtitle={t.projects.subtitle}
       actions={connect}
     >
-      {search.new && !canConnect && <Withheld>{t.common.linkNotForYou.member}</Withheld>}
+      {search.new && !canConnect && <NotForRole>{t.common.linkNotForYou.member}</NotForRole>}
       {filter.field}
       <List
         list={{ ...projects, rows: filter.rows }}

@@ -12,7 +12,7 @@ import { rhythmWords } from '../schedules/rhythm-words.ts';
 import { standsStillAt } from '../time/reach.ts';
 import type { Project } from './connect-form.tsx';
 
-/** What one asks of a project first: how old its newest good backup is, when the next one is made, how far back it reaches. */
+/** The age of the newest good backup, the schedules, and how far back point in time reaches. */
 export function Protection({ project }: { project: Project }) {
   const paths = usePaths();
   const { statistics, pitr } = project;

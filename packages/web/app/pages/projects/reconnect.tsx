@@ -21,7 +21,7 @@ function useReconnect(onDone?: () => void) {
   });
 }
 
-/** Leads to the consent, or asks the database once more and says what became of it. */
+/** Opens the consent page, or checks the connection again and shows the result. */
 export function ReconnectButton({ project, word }: { project: Project; word: string }) {
   const reconnect = useReconnect();
   return (
@@ -39,7 +39,7 @@ export function ReconnectButton({ project, word }: { project: Project; word: str
   );
 }
 
-/** A key takes the place of the one before, which was withdrawn or is about to be. */
+/** Replaces the service-account key. */
 export function ReconnectByKey({ project }: { project: Project }) {
   const [key, setKey] = useState<ServiceAccountKey | null>(null);
   const { question, keep } = useLeaveQuestion(key);

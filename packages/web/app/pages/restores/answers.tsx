@@ -15,7 +15,7 @@ import { CollectionPicker, collectionsMax } from './collection-picker.tsx';
 import { lines, type MergeMode, type Plan } from './plan.ts';
 import type { PlanWords } from './plan-words.ts';
 
-/** What an answer changes in the address. */
+/** How an answer changes the address. */
 export type Change = Record<string, string | undefined>;
 
 interface StepProps {
@@ -37,7 +37,7 @@ function Continue({ onDone, disabled }: { onDone: () => void; disabled?: boolean
   );
 }
 
-/** How much is in it, and what somebody should know before they choose it. */
+/** The size of a backup, and its warnings. */
 function contentsOf(backup: Backup): string[] {
   const isPart = backup.collections.join() !== '*' || backup.excludeCollections.length > 0;
   return [
@@ -128,7 +128,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
   );
 }
 
-/** A collection, an id, a collection, an id. */
+/** A document path has an even number of segments. */
 const isDocumentPath = (path: string) => path.split('/').length % 2 === 0 && path.split('/').every(Boolean);
 
 type Which = 'all' | 'some' | 'docs';
@@ -167,11 +167,11 @@ export function WhichStep({ plan, onDone }: StepProps) {
       ? { extra: undefined, ...(now.documents === given ? {} : { document: undefined, documents: now.documents }) }
       : { document: undefined, documents: undefined }),
   });
-  // What is chosen stands in the entry of this very question, so that Back finds it.
+  // Replaces the history entry of this step, so that Back finds the choice.
   const keep = (change: Partial<Parameters<typeof answerOf>[0]>) =>
     void setSearch({ ...answerOf({ which, chosen, documents, below, ...change }), step: 'which' }, { replace: true });
   const go = () => {
-    // What came with the address may hold a line break.
+    // Text from the address may hold a line break.
     const isTyped = which === 'docs' && documents !== given;
     const wrong = isTyped ? lines(documents).find((path) => !isDocumentPath(path)) : undefined;
     setNoPath(wrong);
@@ -274,7 +274,7 @@ export function WhereStep({ plan, words, onDone }: StepProps & { words: PlanWord
 
 export function HowStep({ plan, onDone }: StepProps) {
   const { modes } = t.newRestore;
-  // What is ticked answers at once; the address follows.
+  // The checkbox reacts at once; the address follows.
   const [mode, setMode] = useState(plan.mode);
   const [extra, setExtra] = useState(plan.deleteExtra);
   const [safety, setSafety] = useState(plan.safety);

@@ -2,14 +2,14 @@ import type { ItemOf, Operations } from '@holdfast/contract';
 import type { HoldfastError } from '@holdfast/contract/client';
 import { Checkbox } from '../../components/field.tsx';
 import { useFolded } from '../../components/folded.tsx';
-import { ReadingOn } from '../../components/reading-on.tsx';
+import { LoadingMore } from '../../components/loading-more.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 
 type Node = ItemOf<Operations['listBackupCollections']>;
 
-/** More are not taken by one restore. */
+/** The maximum for one restore. */
 export const collectionsMax = 1000;
 
 interface CollectionPickerProps {
@@ -24,7 +24,7 @@ interface CollectionPickerProps {
   onChange: (chosen: readonly string[]) => void;
 }
 
-/** Which collections come back: a few by their tick, or all whose name holds a text. */
+/** Selects collections: single ones, or all whose name contains a text. */
 export function CollectionPicker({ tree, chosen, onChange }: CollectionPickerProps) {
   const nodes = tree.rows ?? [];
   const { collectionsFilter: filter, collectionsWord: things } = t.projects;
@@ -77,7 +77,7 @@ export function CollectionPicker({ tree, chosen, onChange }: CollectionPickerPro
         ))}
       </div>
       {more && <div>{more}</div>}
-      {tree.isGrowing && <ReadingOn count={nodes.length} />}
+      {tree.isGrowing && <LoadingMore count={nodes.length} />}
       {tree.error && <Problem error={tree.error} onRetry={tree.retry} />}
       {chosen.length > collectionsMax && (
         <p role="alert" className="text-table text-fail">

@@ -24,7 +24,7 @@ export const restoreTabs = [
   { id: 'drills', label: t.restores.tabs.drills },
 ];
 
-/** Every trial restore, with what an auditor takes along. */
+/** All drills with their signed reports. */
 export function DrillList() {
   const [search, setSearch] = useSearch();
   const projects = useAll('listProjects', {}).rows ?? [];

@@ -3,7 +3,7 @@ import { t } from '../../texts/index.ts';
 
 const words = t.restore.phaseDone;
 
-/** What a phase that is over has shown, of this very restore; undefined where that is nothing worth a word. */
+/** The result of a finished phase; undefined if there is nothing to tell. */
 export function shownBy(phase: RestorePhase, restore: Restore): string | undefined {
   const isUndo = restore.undoOf !== null;
   const isWritten = restore.documentsRestored + restore.documentsDeleted > 0;
@@ -21,7 +21,7 @@ export function shownBy(phase: RestorePhase, restore: Restore): string | undefin
   return restore.safetyBackupId === null ? words.told : words.toldAndReady;
 }
 
-/** A restore that is over and certainly wrote nothing: it never came to it, or the target refused. */
+/** A finished restore that certainly wrote nothing: it did not get so far, or the target refused. */
 export function wroteNothing(restore: Restore): boolean {
   if (restore.documentsRestored + restore.documentsDeleted + restore.irreversibleReasons.length > 0) return false;
   return (

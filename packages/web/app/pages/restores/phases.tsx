@@ -13,7 +13,7 @@ interface PhasesProps {
   times: Partial<Record<RestorePhase, PhaseTime>>;
 }
 
-/** What is under way stands on a band of its own, from edge to edge. */
+/** The running phase has a background from edge to edge. */
 const band =
   "isolate before:absolute before:-inset-x-4 before:-top-3 before:bottom-3 before:-z-10 before:bg-move-weak before:content-['']";
 
@@ -68,7 +68,7 @@ export function Phases({ restore, times }: PhasesProps) {
   );
 }
 
-/** Done and to be done, until all of it is done. */
+/** Done and total, until all is done. */
 function Written({ restore }: { restore: Restore }) {
   const { documents, documentsTotal } = restore.progress;
   if (restore.status === 'completed' || documentsTotal === null || documentsTotal < documents)

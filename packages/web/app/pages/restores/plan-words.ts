@@ -6,7 +6,7 @@ import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
 import type { Plan } from './plan.ts';
 
-/** What the rail knows about the plan, in words. */
+/** The facts that describe the plan in words. */
 export interface PlanWords {
   readonly what: string;
   /** False while it is being read. */
@@ -14,16 +14,16 @@ export interface PlanWords {
   readonly sourceId: string | null | undefined;
   readonly moment: string;
   readonly momentUtc: string;
-  /** The backup that a version is taken from: it may be younger than the version. */
+  /** The backup a version is taken from; it may be younger than the version. */
   readonly takenFrom: string;
   readonly which: string;
   readonly target: string;
   readonly targetSourceId: string;
-  /** Where the safety backup goes, as far as that is known. */
+  /** Where the safety backup goes, if known. */
   readonly place: string | undefined;
-  /** Why the target could not be named. */
+  /** The error of loading the target. */
   readonly error: HoldfastError | null;
-  /** Whether writes into the target begin slowly. */
+  /** Whether writes to the target ramp up. */
   readonly rampsUp: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface Plan {
   readonly at: string | undefined;
   readonly collections: readonly string[];
   readonly documents: readonly string[];
-  /** All that lies below the documents comes with them. */
+  /** Includes everything below the documents. */
   readonly below: boolean;
   readonly isBasket: boolean;
   readonly targetProjectId: string | undefined;
@@ -19,7 +19,7 @@ export interface Plan {
   readonly deleteExtra: boolean;
   readonly safety: boolean;
   readonly users: boolean | undefined;
-  /** When the one document became what the backup holds, for the words alone. */
+  /** When the document got the version in the backup; used in texts only. */
   readonly version: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export function planOf(search: Readonly<Record<string, string | undefined>>): Pl
   };
 }
 
-/** The call this plan is. */
+/** The request of this plan. */
 export function bodyOf(plan: Plan, basket: Basket, dryRun: boolean): RestoreBody {
   const options = {
     mergeMode: plan.mode,

@@ -15,7 +15,7 @@ const kinds = [
   { key: 'skip', look: 'bg-sunken border border-control', mark: 'border border-control' },
 ] as const;
 
-/** Five counts and how they compare; the smallest slice is still wide enough to see. */
+/** The preview's counts as a bar; the smallest slice is still visible. */
 export function PreviewCounts({ preview }: { preview: PreviewOf }) {
   const shown = kinds.filter(
     ({ key }) => preview[key] > 0 || key === 'replace' || key === 'create' || key === 'delete' || key === 'skip',

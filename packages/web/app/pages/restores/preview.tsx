@@ -19,9 +19,9 @@ import type { PlanWords } from './plan-words.ts';
 import { PreviewCounts, totalOf } from './preview-counts.tsx';
 import { Samples } from './samples.tsx';
 import { Irreversible, isRunning } from './shared.tsx';
-import { secondsOf, startPerSecond } from './takes.ts';
 import { useRestoreProgress } from './use-restore-progress.ts';
 import { areAllSampled, useSamples } from './use-samples.ts';
+import { secondsOf, startPerSecond } from './write-duration.ts';
 
 interface PreviewProps {
   plan: Plan;
@@ -29,14 +29,14 @@ interface PreviewProps {
   onBack: () => void;
 }
 
-/** The preview is a dry run: it starts by itself, and nothing is written. */
+/** The preview: a dry run that starts by itself and writes nothing. */
 export function Preview({ plan, words, onBack }: PreviewProps) {
   const { basket, clear } = useBasket(useWorkplace().organization.id);
   const [dryRunId, setDryRunId] = useState<string>();
   const dryRun = useAct('startRestore', { onDone: (made) => setDryRunId(made.id) });
   const { mutate } = dryRun;
   const [round, setRound] = useState(0);
-  /** What it shows is of this one. */
+  /** The dry run that is shown. */
   const [tried, setTried] = useState(basket);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a changed plan makes a new preview; this one runs once per round
   useEffect(() => {
@@ -230,12 +230,12 @@ interface ConfirmBoxProps extends PreviewProps {
   error: ShownProps['error'];
 }
 
-/** Typed when something is removed, when more than named documents is overwritten, or when there is no way back. */
+/** Typed confirmation is needed when something is removed, when more than named documents is overwritten, or without undo. */
 function ConfirmBox({ plan, words, total, removes, overwrites, onBack, onGo, isBusy, error }: ConfirmBoxProps) {
   const [typed, setTyped] = useState('');
   const id = useId();
   const needsTyping = removes > 0 || !plan.safety || (overwrites > 0 && !isSmall(plan));
-  // Until the name has arrived there is nothing to type.
+  // The project id is not loaded yet.
   const isReady = !needsTyping || (words.targetSourceId !== '' && typed.trim() === words.targetSourceId);
   const [before, , after] = t.newRestore.typeToOverwrite(words.targetSourceId);
   const button = (
@@ -252,7 +252,7 @@ function ConfirmBox({ plan, words, total, removes, overwrites, onBack, onGo, isB
       </Button>
     </div>
   );
-  // In sight however much is compared above it, and where it was when that arrives; on a phone above the bottom bar.
+  // Sticky, so that it stays in view while samples load above it; on a phone above the bottom bar.
   if (!needsTyping)
     return (
       <div className="sticky bottom-0 flex flex-wrap items-center gap-3 border-line border-t bg-surface py-3 max-md:bottom-[calc(56px+env(safe-area-inset-bottom))]">

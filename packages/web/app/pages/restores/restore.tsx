@@ -32,7 +32,7 @@ export function Page() {
   const restore = useRead('getRestore', { params: { restoreJobId } });
   if (restore.error && !restore.data)
     return <ProblemPage error={restore.error} onRetry={() => void restore.refetch()} from="restores" />;
-  // What was seen of one restore says nothing of another.
+  // State of one restore must not carry over to another.
   return restore.data?.id === restoreJobId ? <Shown key={restoreJobId} restore={restore.data} /> : <PageSkeleton />;
 }
 
@@ -104,13 +104,13 @@ function Shown({ restore }: { restore: Restore }) {
   );
 }
 
-/** What it has come to: who opens the page of one that is over asks for that first. */
+/** The outcome of a finished restore. */
 function outcomeOf({ status, dryRun, documentsRestored, documentsDeleted, duration }: Restore): string | undefined {
   if (status !== 'completed' || dryRun || duration === null) return undefined;
   return t.restore.outcome(t.restore.written(documentsRestored, documentsDeleted), formatDuration(duration * 1000));
 }
 
-/** The one document that was brought back: who did it wants to see it there. */
+/** A link to the document, if exactly one was restored. */
 function broughtBack({ status, dryRun, undoOf, items, documentIds }: Restore): string | undefined {
   const paths = items?.map(({ path }) => path) ?? documentIds ?? [];
   return status === 'completed' && !dryRun && undoOf === null && paths.length === 1 ? paths[0] : undefined;
@@ -119,7 +119,7 @@ function broughtBack({ status, dryRun, undoOf, items, documentIds }: Restore): s
 const leftWords = (etaSeconds: number) =>
   etaSeconds < 2 ? t.restore.leftSoon : t.restore.left(formatDuration(etaSeconds * 1000));
 
-/** Who stops something by hand has met no fault. */
+/** A restore stopped by hand is not an error. */
 function Ended({ restore, error }: { restore: Restore; error: NonNullable<Restore['error']> }) {
   const zone = useZone();
   if (restore.status !== 'cancelled' || restore.stoppedBy === null)
@@ -142,7 +142,7 @@ function Ended({ restore, error }: { restore: Restore; error: NonNullable<Restor
   );
 }
 
-/** Then no single document failed, and none could be written either. */
+/** The restore as a whole failed; there are no failures of single documents. */
 const isRefusedWhole = (restore: Restore) =>
   restore.status === 'failed' && restore.errors.count === 0 && restore.conflicts === 0;
 
@@ -240,7 +240,7 @@ function FactsPanel({ restore, undone, nameOf }: FactsProps) {
   );
 }
 
-/** The project and the moment its documents are of, with the way into the backup that holds them. */
+/** The source project and time, with a link to the backup. */
 function From({ restore, name }: { restore: Restore; name: string }) {
   const zone = useZone();
   const paths = usePaths();
@@ -270,14 +270,14 @@ function From({ restore, name }: { restore: Restore; name: string }) {
   );
 }
 
-/** Whether the questions of a new restore can ask for all that this dry run tried. */
+/** Whether the form of a new restore can express everything this dry run did. */
 function canBeDone({ dryRun, undoOf, status, backupId, items, ...tried }: Restore): boolean {
   const isWhole = tried.includeSubcollections || tried.documentIds !== null;
   const isAsked = isWhole && (tried.rewriteReferences || tried.targetProjectId === tried.projectId);
   return dryRun && undoOf === null && status === 'completed' && backupId !== null && items === null && isAsked;
 }
 
-/** The very plan that was tried; the safety backup is taken anyway. */
+/** The plan of this dry run, with the safety backup on. */
 function startOf(restore: Restore): RestoreStart {
   const { backupId, collections, documentIds, mergeMode, targetProjectId } = restore;
   return {

@@ -7,7 +7,7 @@ import { whatOf } from './shared.tsx';
 
 const listedMax = 20;
 
-/** Leads to how the document is now, beside all it ever was; what is no document is only named. */
+/** A link to the document and its versions; other names are plain text. */
 export function RestoredDocument({
   projectId,
   path,
@@ -27,7 +27,7 @@ export function RestoredDocument({
   );
 }
 
-/** What the restore was asked for: who has brought something back wants to see it. */
+/** The documents that the restore was asked for. */
 export function RestoredWhat({ restore }: { restore: Restore }) {
   const documents = restore.items?.map(({ path }) => path) ?? restore.documentIds ?? [];
   const [only, ...others] = documents;

@@ -43,7 +43,7 @@ function RestoreList() {
   const paths = usePaths();
   const nameOf = useProjectNames();
   const named = useAll('listProjects', {}).rows?.map(({ id, name }) => [id, name] as const) ?? [];
-  // One call for the moments of them all; of an older backup the row says that it is one.
+  // One call for the snapshot times of all; the row of an older backup just says "a backup".
   const backups = useAll('listBackups', { query: { limit: 200 } }, { everyMs: false }).rows ?? [];
   const canRestore = useCan('member');
   const start = canRestore && (
@@ -132,20 +132,20 @@ function RestoreList() {
 
 const cleared = { status: undefined, project: undefined, target: undefined, kind: undefined };
 
-/** An undo is told by what it takes back, where that stands in the list too. */
+/** An undo is named by what it undoes, if that is in the list too. */
 function whatAmong(rows: readonly Restore[], restore: Restore): string {
   const undone = restore.undoOf === null ? undefined : rows.find(({ id }) => id === restore.undoOf);
   return whatOf(undone ?? restore);
 }
 
-/** What is no restore that wrote: its dry run, an undo, or the dry run of that. */
+/** Names dry runs, undos and undone restores; null for a plain restore. */
 function kindOf({ dryRun, undoOf, undoneBy }: Restore): string | null {
   if (dryRun) return undoOf ? t.restores.dryUndo : t.restores.dryRun;
   if (undoneBy) return t.restores.undone;
   return undoOf && t.restores.undoOf;
 }
 
-/** What it replaced lies in a safety backup, and nobody has taken it back yet. */
+/** It has a safety backup and was not undone yet. */
 const canBeUndone = (restore: Restore) =>
   !restore.dryRun &&
   !restore.undoOf &&
@@ -184,7 +184,7 @@ function columnsOf(
       header: columns.what,
       isLink: true,
       className: 'max-w-72 truncate',
-      // A preview wrote nothing: what did stands out among them.
+      // Dry runs are less prominent than restores that wrote.
       cell: (restore) => (
         <span className={restore.dryRun ? 'text-ink2' : 'font-medium'}>{whatAmong(rows, restore)}</span>
       ),

@@ -7,10 +7,10 @@ import type { FirestoreValue } from '../../format/values.ts';
 import { t } from '../../texts/index.ts';
 import type { Sample, useSamples } from './use-samples.ts';
 
-/** The values are what is read; a long path wraps. */
+/** Values get the room; a long path wraps. */
 const widths = ['w-[25%]', 'w-[15%]', 'w-[30%]', 'w-[30%]'];
 
-/** Some of what will happen, with its values, before anybody presses anything. */
+/** Samples of the changes with their values. */
 export function Samples({ found, compareTo }: { found: ReturnType<typeof useSamples>; compareTo: string | undefined }) {
   const { samples: words } = t.newRestore;
   if (found.error) return <FormProblem error={found.error} />;

@@ -19,7 +19,7 @@ export function whatOf(restore: Restore): string {
   return t.newRestore.collections(restore.collections);
 }
 
-/** The same within a sentence. */
+/** The same in lower case, for a sentence. */
 export const whatIn = (restore: Restore) => {
   const words = whatOf(restore);
   return words === t.restores.everything || words === t.restores.anUndo
@@ -39,7 +39,7 @@ export function useProjectNames(): (id: string) => string {
   return (id) => projects.find((project) => project.id === id)?.name ?? id;
 }
 
-/** What no undo brings back, and why. */
+/** What an undo cannot bring back, and why. */
 export function Irreversible({ of }: { of: Pick<Restore, 'irreversibleReasons'> }) {
   return (
     <ul className="list-disc pl-5 text-table">

@@ -9,7 +9,7 @@ import { t } from '../../texts/index.ts';
 import { useGo, usePaths } from '../../url.ts';
 import { Irreversible, isRunning } from './shared.tsx';
 
-/** What an undo would do, by a dry run of it; then the undo itself. */
+/** Shows what an undo would do, by a dry run; then starts it. */
 export function UndoDialog({ restore, onClose }: { restore: Restore; onClose: () => void }) {
   const paths = usePaths();
   const go = useGo();

@@ -14,14 +14,14 @@ import { wroteNothing } from './phase-words.ts';
 import { Irreversible, isRunning } from './shared.tsx';
 import { UndoDialog } from './undo-dialog.tsx';
 
-/** The way back, in sight from the moment it exists. */
+/** The panel that offers the undo. */
 export function UndoPanel({ restore }: { restore: Restore }) {
   const paths = usePaths();
   const canUndo = useCan('member');
   const zone = useZone();
   const [search, setSearch] = useSearch();
   const { safetyBackupId, undoOf, undoneBy } = restore;
-  // Other lists lead straight to the question.
+  // Other pages link directly to the dialog.
   const isAsking = search.undo === '1' && canUndo && !undoneBy;
   const ask = () => void setSearch({ undo: '1' });
   const close = () => void setSearch({ undo: undefined }, { replace: true });
@@ -79,7 +79,7 @@ function titleOf({ undoneBy, undoOf }: Restore, canUndo: boolean): string {
   return undoOf ? t.restore.redoTitle : t.restore.undoTitle;
 }
 
-/** What is kept, since when and where, as far as that is known. */
+/** What the safety backup holds, since when and where, as far as loaded. */
 function keptWords(safety: Backup | undefined, saved: number | null, zone: string): string {
   if (!safety?.snapshotTime || !safety.storageDestination || !saved) return t.restore.undoText(saved);
   return t.restore.undoKept({
@@ -90,7 +90,7 @@ function keptWords(safety: Backup | undefined, saved: number | null, zone: strin
   });
 }
 
-/** One wish in two steps: what an undo would take back is known once nothing more is written. */
+/** Stops first: what an undo would take back is known once nothing more is written. */
 function StopAndUndo({ restore, onStopped }: { restore: Restore; onStopped: () => void }) {
   const [isAsking, setAsking] = useState(false);
   const cancel = useAct('cancelRestore', {

@@ -36,7 +36,7 @@ export function useRestoreProgress(restore: Restore | undefined) {
         last.current = phase;
         setPhases((old) => {
           const ended = before && old[before] ? { [before]: { ...old[before], endedMs: now } } : {};
-          // The first one was under way when the page came.
+          // The first phase was already running when the page opened.
           return before === null ? old : { ...old, ...ended, [phase]: { startedMs: now } };
         });
       }
@@ -58,7 +58,7 @@ export function useRestoreProgress(restore: Restore | undefined) {
       return !isOver;
     },
   });
-  // Nothing of a restore was seen before it began: where it looks so, the clock of this browser is behind.
+  // A phase cannot begin before the restore: the browser's clock is behind.
   const startedMs = Date.parse(restore?.startedAt ?? restore?.createdAt ?? '');
   const behindMs = firstMs === undefined || Number.isNaN(startedMs) ? 0 : Math.max(0, startedMs - firstMs);
   return { phases: laterBy(phases, behindMs), samples: laterSamples(samples, behindMs), awaySince: live.awaySince };

@@ -9,7 +9,7 @@ import type { Plan } from './plan.ts';
 
 type Diff = DataOf<Operations['diffBackup']>;
 
-/** One thing that would be different afterwards. */
+/** One change that the restore would make. */
 export interface Sample {
   readonly path: string;
   /** Null: the whole document. */
@@ -17,7 +17,7 @@ export interface Sample {
   readonly now: FirestoreValue | undefined;
   readonly then: FirestoreValue | undefined;
   readonly change: 'create' | 'remove' | 'field';
-  /** Of a document that is created, where they were counted. */
+  /** The number of fields of a created document, if known. */
   readonly fields?: number;
 }
 
@@ -27,7 +27,7 @@ const collectionsMax = 8;
 const comparedMax = 100;
 const pagesMax = 4;
 
-/** Some of what the dry run has counted. Of another database nothing is compared: what stands there is not asked for. */
+/** Samples of what the dry run counted. None for another target database, which is not read. */
 export function useSamples(plan: Plan, basket: Basket, projectId: string | undefined, isEnabled: boolean) {
   const { organization } = useWorkplace();
   return useQuery<Sample[], HoldfastError>({
@@ -46,7 +46,7 @@ export function useSamples(plan: Plan, basket: Basket, projectId: string | undef
   });
 }
 
-/** Few documents are all compared; of what lies below them nothing is. */
+/** A few named documents are all compared, but not the documents below them. */
 export const areAllSampled = (plan: Plan, basket: Basket) => {
   const count = pickedOf(plan, basket).length;
   return count > 0 && count <= documentsMax && !plan.below && plan.targetProjectId === undefined;
@@ -92,7 +92,7 @@ async function orNull(answer: Promise<{ fields: Fields }>): Promise<Fields | nul
   );
 }
 
-/** One after the other, until there is something of enough of them to show. */
+/** One after the other, until there are enough samples. */
 async function compareCollections(client: Client, plan: Plan, signal: AbortSignal): Promise<Sample[]> {
   const found: Sample[] = [];
   const collections = plan.collections.length > 0 ? plan.collections.slice(0, collectionsMax) : [undefined];
@@ -121,7 +121,7 @@ async function comparePage(
       : client.diffBackup({ params: { backupId: plan.backupId ?? '' }, query: asked, signal });
   };
   const found: Diff = { against: '', changed: [], removed: [], added: [], compared: 0 };
-  // What differs may stand behind many that are only there now.
+  // Differences may come after many documents that exist only now.
   for (let cursor: string | undefined, page = 0; page < pagesMax && found.changed.length === 0; page++) {
     const answer = await pageOf(cursor).catch(nothingThere);
     if (answer === null) break;
@@ -133,7 +133,7 @@ async function comparePage(
   return found;
 }
 
-/** A collection that is empty on both sides may well be named to be emptied. */
+/** A collection that is not in the backup may be named in order to empty it. */
 function nothingThere(error: HoldfastError): null {
   if (error.code !== 'COLLECTION_NOT_FOUND') throw error;
   return null;
@@ -165,7 +165,7 @@ function samplesOf({ changed, removed, added }: Diff): Sample[] {
   ];
 }
 
-/** By what was chosen: only what is missing, only fields that were there, only what may be removed. */
+/** Filters the samples by merge mode and by whether extra documents are removed. */
 function happens({ change, then }: Sample, plan: Plan): boolean {
   if (change === 'remove') return plan.deleteExtra;
   if (change === 'create') return true;

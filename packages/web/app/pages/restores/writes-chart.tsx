@@ -15,7 +15,7 @@ interface Rate {
   readonly perSecond: number;
 }
 
-/** Is it moving? Documents per second, as this page has seen them. */
+/** Documents per second, as seen by this page. */
 export function WritesChart({ samples }: { samples: readonly Sample[] }) {
   const [asTable, setAsTable] = useState(false);
   const zone = useZone();

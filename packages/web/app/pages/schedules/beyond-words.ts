@@ -1,7 +1,7 @@
 import type { Schedule } from '@holdfast/contract';
 import { t } from '../../texts/index.ts';
 
-/** What a schedule does beside what the sentence can say. */
+/** The settings of a schedule that the sentence cannot express. */
 export function beyondWords(schedule: Schedule, placeOf: (destinationId: string) => string): string {
   const { storageDestinationIds, excludeCollections, includeSubcollections, retention } = schedule;
   const { beyond } = t.schedules;

@@ -7,9 +7,9 @@ import type { Draft } from './draft.ts';
 const lookAheadDays = 366;
 
 interface ClockChange {
-  /** The first instant after it. */
+  /** The first instant after the change. */
   readonly atMs: number;
-  /** What the clock is put ahead by; less than nothing when it is put back. */
+  /** How far the clock moves forward; negative when it moves back. */
   readonly byMs: number;
 }
 

@@ -8,7 +8,7 @@ import { useNextRuns } from './use-next-runs.ts';
 
 const monthsPerYear = 12;
 
-/** What the reads of a month come to. Of some collections nothing is known here, and nothing is said. */
+/** The price of a month's reads. Unknown, and not shown, for a selection of collections. */
 export function Cost({ draft }: { draft: Draft }) {
   const { preview, isWhole } = useNextRuns(draft);
   const { projectId } = draft;

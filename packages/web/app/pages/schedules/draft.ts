@@ -3,7 +3,7 @@ import { lineOfNames, namesOfLine } from '../../format/names.ts';
 import { t } from '../../texts/index.ts';
 import { type Rule, rules } from './year-ahead.ts';
 
-/** What the sentence holds, before it is saved. */
+/** The values of the sentence before they are saved. */
 export interface Draft {
   readonly name: string;
   readonly projectId: string;
@@ -20,7 +20,7 @@ export interface Draft {
   readonly drillEvery: number | null;
 }
 
-/** What the service may refuse at a place of the sentence; anything else is said above it. */
+/** Fields of the sentence that can show an error; other errors are shown above it. */
 export const placedFaults = ['cron', 'collections', 'storageDestinationId'];
 
 /** What most people want: every night, a full one a week, kept for a year. */
@@ -58,8 +58,8 @@ export function draftOf(schedule: Schedule): Draft {
 }
 
 /**
- * What somebody changed, and nothing else: a schedule has more than the sentence says (further destinations, a retention in
- * days), which a new name must not take away.
+ * Sends only edited fields: a schedule has settings that the sentence does not show (further destinations, retention in days),
+ * which a new name must not remove.
  */
 export function changesOf(before: Draft, draft: Draft): BodyInput<Operations['updateSchedule']> {
   const { fullEvery = null, storageDestinationId = null, retentionPolicy = null, type, ...whole } = requestOf(draft);

@@ -13,7 +13,7 @@ interface EditorProps {
   draft: Draft;
   set: (change: Partial<Draft>) => void;
   faults: Readonly<Record<string, string>>;
-  /** The one that is changed; none while it is made. */
+  /** The schedule being edited; absent for a new one. */
   schedule?: Schedule;
 }
 

@@ -11,8 +11,8 @@ import { countOf, yearAhead } from './year-ahead.ts';
 const looked = 50;
 
 /**
- * What the kept backups come to in a year, by the size of the newest ones. What is kept for its week or month alone stands on
- * nothing else and is as great as a full one.
+ * The estimated size after a year, by the size of the newest backups. A backup kept only for its week or month has lost the
+ * increments below it and counts as a full one.
  */
 export function Growth({ draft }: { draft: Draft }) {
   const now = useNow();
@@ -46,7 +46,7 @@ export function Growth({ draft }: { draft: Draft }) {
   );
 }
 
-/** Of the newest so many of a kind that a schedule makes; null where there is none. */
+/** The mean size of the newest backups of a kind; null if there is none. */
 function averageOf(backups: readonly Backup[] | undefined, type: Backup['type'], count: number): number | null {
   const sizes = (backups ?? [])
     .filter((backup) => backup.type === type && backup.trigger !== 'pre_restore' && backup.compressedSize !== null)

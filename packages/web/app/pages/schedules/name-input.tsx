@@ -1,7 +1,7 @@
 import { Pencil } from 'lucide-react';
 import { t } from '../../texts/index.ts';
 
-/** The title of the page is the name, and is edited where it stands. */
+/** The title of the page is the schedule's name and is edited in place. */
 export function NameInput({ name, onChange }: { name: string; onChange: (name: string) => void }) {
   return (
     <label className="-my-px inline-flex max-w-full items-center gap-1 text-ink3">

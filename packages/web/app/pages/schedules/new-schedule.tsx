@@ -52,7 +52,7 @@ function Form({ projectId }: { projectId: string }) {
   const { question } = useLeaveQuestion(draft);
   const create = useAct('createSchedule', { onDone: (made) => go(paths.schedule(made.id), { evenUnsaved: true }) });
   const first = useNextRuns(draft).preview.data?.runs[0];
-  // What was refused may have been changed since, and while the answer was awaited.
+  // Hides errors of fields that were edited since they were sent.
   const [sent, setSent] = useState<Draft>();
   const refusal = sent === draft ? create.error : null;
   const faults = fieldErrors(refusal, placedFaults);
@@ -88,5 +88,5 @@ function Form({ projectId }: { projectId: string }) {
   );
 }
 
-/** Within a sentence: tomorrow, not Tomorrow. */
+/** Lower case within a sentence: tomorrow, not Tomorrow. */
 const nearDay = (run: string, zone: string) => formatNearDay(run, zone).replace(/^To/, 'to');

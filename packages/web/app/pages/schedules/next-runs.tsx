@@ -8,7 +8,7 @@ import { clockChangeOf } from './clock-change.ts';
 import type { Draft } from './draft.ts';
 import { useNextRuns } from './use-next-runs.ts';
 
-/** When it would run, in its own zone and in UTC, as the service reckons it. */
+/** The next runs, in the schedule's zone and in UTC, as computed by the service. */
 export function NextRuns({ draft, hasRun }: { draft: Draft; hasRun: boolean }) {
   const { preview, isWhole, fault } = useNextRuns(draft);
   const now = useNow();
@@ -21,7 +21,7 @@ export function NextRuns({ draft, hasRun }: { draft: Draft; hasRun: boolean }) {
       {preview.data && !fault && (
         <ul>
           {preview.data.runs.map((run, index) => {
-            // Which run of one that has begun is the next full one is not told.
+            // For a schedule that has run, the service does not tell which run is the next full one.
             const isKnown = draft.fullEvery === 1 || !hasRun;
             const isFull = isKnown && index % draft.fullEvery === 0;
             return (

@@ -1,7 +1,7 @@
 import { rhythmOf } from '../../format/cron.ts';
 import { t } from '../../texts/index.ts';
 
-/** A cron expression as people say it; one that no sentence can say stays as it is. */
+/** A cron expression in words; one that the sentence cannot express stays as it is. */
 export function rhythmWords(cron: string): string {
   const rhythm = rhythmOf(cron);
   const { rhythm: words, sentence } = t.schedules;

@@ -11,7 +11,7 @@ import { draftOf } from './draft.ts';
 import { rhythmWords } from './rhythm-words.ts';
 import { keptWords } from './schedule-head.tsx';
 
-/** What is set, for who may not set it. */
+/** The settings, for people who may not change them. */
 export function ScheduleFacts({ schedule }: { schedule: Schedule }) {
   const nameOf = useProjectNames();
   const paths = usePaths();

@@ -8,7 +8,7 @@ import { useProjectNames } from '../restores/shared.tsx';
 import { rhythmWords } from './rhythm-words.ts';
 import { RunState } from './run-state.tsx';
 
-/** What it does in words, and how it goes: the next run, the last one, what is kept. */
+/** The schedule in words, with its next run, its last run and what is kept. */
 export function ScheduleHead({ schedule }: { schedule: Schedule }) {
   const paths = usePaths();
   const project = useProjectNames()(schedule.projectId);

@@ -23,7 +23,7 @@ import { NameInput } from './name-input.tsx';
 import { RunState } from './run-state.tsx';
 import { ScheduleFacts } from './schedule-facts.tsx';
 import { ScheduleHead } from './schedule-head.tsx';
-import { HindrancePanel, StandingBadge } from './standing.tsx';
+import { ObstaclePanel, ScheduleBadge } from './schedule-state.tsx';
 
 export function Page() {
   const scheduleId = useParam('scheduleId');
@@ -45,7 +45,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
   const canEdit = useCan('member');
   const { question, keep } = useLeaveQuestion(draft);
   const save = useAct('updateSchedule');
-  // What was refused may have been changed since, and while the answer was awaited.
+  // Hides errors of fields that were edited since they were sent.
   const [sent, setSent] = useState<Draft>();
   const refusal = sent === draft ? save.error : null;
   const faults = fieldErrors(refusal, placedFaults);
@@ -69,11 +69,11 @@ function Shown({ schedule }: { schedule: Schedule }) {
       title={schedule.name}
       titleInput={canEdit && <NameInput name={draft.name} onChange={(name) => set({ name })} />}
       crumbs={[{ label: t.schedules.title, to: paths.schedules }, { label: schedule.name }]}
-      badge={<StandingBadge schedule={schedule} />}
+      badge={<ScheduleBadge schedule={schedule} />}
       subtitle={<ScheduleHead schedule={schedule} />}
       actions={canEdit && <Actions schedule={schedule} onSave={submit} isSaving={save.isPending} />}
     >
-      <HindrancePanel schedule={schedule} />
+      <ObstaclePanel schedule={schedule} />
       {refusal && Object.keys(faults).length === 0 && <FormProblem error={refusal} />}
       {canEdit ? (
         <Editor draft={draft} set={set} faults={faults} schedule={schedule} />

@@ -15,7 +15,7 @@ import { usePaths } from '../../url.ts';
 import { useProjectNames } from '../restores/shared.tsx';
 import { rhythmWords } from './rhythm-words.ts';
 import { RunState } from './run-state.tsx';
-import { Standing } from './standing.tsx';
+import { ScheduleState } from './schedule-state.tsx';
 
 export function Page() {
   const schedules = useAll('listSchedules', {});
@@ -62,7 +62,7 @@ export function Page() {
                   <span className="min-w-0 truncate font-medium" dir="auto">
                     {schedule.name}
                   </span>
-                  <Standing schedule={schedule} />
+                  <ScheduleState schedule={schedule} />
                 </span>
                 <span className="flex justify-between gap-2 text-meta text-ink3">
                   <span className="min-w-0 truncate" dir="auto">
@@ -88,7 +88,7 @@ function columnsOf(nameOf: (id: string) => string): Column<Schedule>[] {
   const { columns } = t.schedules;
   return [
     { id: 'name', header: columns.name, isLink: true, cell: ({ name }) => <Cut text={name} className="font-medium" /> },
-    { id: 'state', header: columns.state, cell: (schedule) => <Standing schedule={schedule} /> },
+    { id: 'state', header: columns.state, cell: (schedule) => <ScheduleState schedule={schedule} /> },
     { id: 'project', header: columns.project, cell: ({ projectId }) => <Cut text={nameOf(projectId)} /> },
     {
       id: 'when',

@@ -11,7 +11,7 @@ interface SentenceProps {
   draft: Draft;
   set: (change: Partial<Draft>) => void;
   faults: Readonly<Record<string, string>>;
-  /** A schedule that exists stays with its project. */
+  /** The project of an existing schedule cannot be changed. */
   isNew: boolean;
 }
 
@@ -155,7 +155,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
   );
 }
 
-/** What was set elsewhere is offered, too: a select would show another one instead. */
+/** Includes the current value, which may have been set elsewhere; otherwise the select would show another one. */
 const withCurrent = (counts: readonly number[], current: number | null) =>
   current === null || counts.includes(current) ? counts : [...counts, current].sort((a, b) => a - b);
 
@@ -205,7 +205,7 @@ function RhythmSelects({ draft, set }: Pick<SentenceProps, 'draft' | 'set'>) {
   );
 }
 
-/** What the expression says: in the words of the sentence, or as the service reads it. */
+/** The cron expression in words: as in the sentence, or as the service describes it. */
 function InWords({ draft }: { draft: Draft }) {
   const { preview, fault } = useNextRuns(draft);
   if (!preview.data || fault) return null;
@@ -218,7 +218,7 @@ function InWords({ draft }: { draft: Draft }) {
   );
 }
 
-/** What the numbers alone do not say. */
+/** Explains the numbers where they replace another retention or keep everything. */
 function KeptInstead({ draft }: { draft: Draft }) {
   const { days } = draft;
   const text = keepsSome(draft) ? days !== null && words.insteadOfDays(days) : days === null && words.keepsAll;
@@ -237,7 +237,7 @@ function Row({ children }: { children: ReactNode }) {
   return <div className="flex flex-wrap items-center gap-x-2.5 gap-y-2">{children}</div>;
 }
 
-/** A word that leads to a choice is not left behind at the end of a line. */
+/** Keeps a word and the control after it on one line. */
 function Together({ children }: { children: ReactNode }) {
   return <span className="inline-flex max-w-full items-center gap-x-2.5">{children}</span>;
 }

@@ -5,7 +5,7 @@ import type { Draft } from './draft.ts';
 
 const asked = 7;
 
-/** When it would run, as the service reckons it. */
+/** The next runs, as computed by the service. */
 export function useNextRuns(draft: Draft) {
   const cron = draft.cron.trim().replace(/\s+/g, ' ');
   const isWhole = cron.split(' ').length === 5;

@@ -21,8 +21,8 @@ interface Kept {
 }
 
 /**
- * The days whose backup is still there in a year, oldest first, by the rules of the service: the last so many, the newest of each of
- * so many days, weeks from Monday on, months and years. Undefined for an expression that no sentence says: its days are not known here.
+ * The days whose backup would still exist in a year, oldest first, by the service's rules: the newest n, and the newest of each
+ * of n days, weeks (from Monday), months and years. Undefined for a cron expression whose days are not computed here.
  */
 export function yearAhead({ cron, keep }: Kept, todayMs: number): KeptDay[] | undefined {
   const rhythm = rhythmOf(cron);

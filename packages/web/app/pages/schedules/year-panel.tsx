@@ -10,10 +10,10 @@ import { keptCounts } from './schedule-head.tsx';
 import { countOf, type KeptDay, type Rule, rules, yearAhead } from './year-ahead.ts';
 
 const words = t.schedules;
-/** A day that several rules keep stands once, with the rule of the shortest time. */
+/** A day kept by several rules is drawn once, at the rule with the shortest period. */
 const placeOf = ({ rules: by }: KeptDay): Rule => by.at(-1) ?? 'daily';
 
-/** Retention drawn: what would be there in a year, if every run does well. */
+/** Draws which backups would exist in a year if every run succeeds. */
 export function YearPanel({ draft }: { draft: Draft }) {
   const now = useNow();
   const [asTable, setAsTable] = useState(false);
@@ -44,7 +44,7 @@ interface DaysProps {
   now: number;
 }
 
-/** More marks than this would touch each other: the newest of a rule are drawn, the table has all. */
+/** More marks would overlap: only the newest of a rule are drawn; the table has all. */
 const marksMax = 31;
 
 function Picture({ days, now, label, isFull }: DaysProps & { label: string; isFull: boolean }) {
@@ -78,7 +78,7 @@ function Picture({ days, now, label, isFull }: DaysProps & { label: string; isFu
   );
 }
 
-/** Days in a row need their month once. */
+/** Only the first of several days in a row names the month. */
 function dayLabel(day: number, rule: Rule, index: number, now: number): string {
   if (rule === 'yearly') return String(new Date(day).getUTCFullYear());
   const text = formatDay(day, 'UTC', now).replace(/ \d{4}$/, '');

@@ -51,7 +51,7 @@ export function EncryptionKey() {
   );
 }
 
-/** Taken again after every change of the key; one that was taken before opens nothing that is younger. */
+/** The kit must be taken again after every change of the key; an older one does not open newer backups. */
 function RecoveryKit() {
   const organization = useRead('getOrganization', {});
   const isOwner = useCan('owner');
@@ -84,7 +84,7 @@ function RecoveryKit() {
   );
 }
 
-/** A new key leaves every kit behind that was taken before, and not everybody who may make one may take the next kit. */
+/** A new key makes earlier kits outdated; only the owner can take the next one. */
 function Rotate({ isOwn }: { isOwn: boolean }) {
   const isOwner = useCan('owner');
   const [isAsking, setAsking] = useState(false);

@@ -40,7 +40,7 @@ export function General({ organization }: { organization: OrganizationDetail }) 
   );
 }
 
-/** What admins may change, for those who may read it. */
+/** The settings, read-only. */
 function Known({ organization }: { organization: OrganizationDetail }) {
   const destinations = useAll('listStorageDestinations', {}).rows;
   const { timezone, defaultStorageId } = organization.settings;
@@ -57,11 +57,11 @@ function Known({ organization }: { organization: OrganizationDetail }) {
   );
 }
 
-/** As they stand in the fields. */
+/** The values of the fields as text. */
 interface Values {
   readonly name: string;
   readonly timezone: string;
-  /** Empty: none. */
+  /** Empty: no default. */
   readonly storage: string;
 }
 
@@ -73,7 +73,7 @@ const valuesOf = ({ name, settings }: Stored): Values => ({
   storage: settings.defaultStorageId ?? '',
 });
 
-/** What somebody typed and nothing else: what a colleague set meanwhile stays. */
+/** Sends only edited fields; what a colleague changed meanwhile stays. */
 const bodyOf = ({ name, timezone, storage }: Partial<Values>) => ({
   ...(name === undefined ? {} : { name }),
   settings: {
@@ -96,7 +96,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
     event.preventDefault();
     const onSuccess = (answer: Stored) => {
       setAnswered(answer);
-      // What was typed while it was saved is still to be saved.
+      // Input typed during the save is still unsaved.
       setTyped((latest) => differing<Values>(latest, typed));
     };
     save.mutate({ body: bodyOf(typed) }, { onSuccess });

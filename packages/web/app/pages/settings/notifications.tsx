@@ -15,7 +15,7 @@ import type { OrganizationDetail } from './general.tsx';
 type Who = 'team' | 'others' | 'nobody';
 type Event = (typeof notificationEvents)[number];
 
-/** Who is told by mail, and of what: once when it begins, once when it is over. */
+/** Who gets mail, and about what: once when it begins, once when it is over. */
 export function Notifications({ organization }: { organization: OrganizationDetail }) {
   const canEdit = useCan('admin');
   const words = t.settings.notifications;
@@ -40,7 +40,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
   const addresses = emails.split(/[\s,;]+/).filter(Boolean);
   const notifications = who === 'team' ? null : { emails: who === 'others' ? addresses : [], events: [...events] };
   const { question, keep } = useLeaveQuestion(notifications);
-  // Of the list as it was sent: which of its lines is wrong, and why.
+  // Which line of the sent list is wrong, and why.
   const [faultField, reason] = Object.entries(faultsOf(save.error)).find(([field]) => field.includes('emails')) ?? [];
   const sent = save.variables?.body?.settings?.notifications?.emails ?? [];
   const fault = reason && [sent[Number(faultField?.split('.').at(-1))], reason].filter(Boolean).join(': ');

@@ -16,7 +16,7 @@ import { t } from '../../texts/index.ts';
 export function ServiceAccount() {
   const account = useRead('getServiceAccount', {});
   const [key, setKey] = useState<string | null>();
-  // Here, because a key that is made takes the form away before it is answered.
+  // Kept here, because the form disappears before the call of a new key has answered.
   const create = useAct('createServiceAccount', { onDone: (made) => setKey(made.apiKey) });
   const rotate = useAct('rotateServiceAccount', { onDone: (answer) => setKey(answer.apiKey) });
   const question = useSecretQuestion(create.isPending || rotate.isPending);

@@ -1,9 +1,9 @@
 import { useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Draft } from '../../components/draft.tsx';
+import { NotForRole } from '../../components/not-for-role.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { Tabs } from '../../components/tabs.tsx';
-import { Withheld } from '../../components/withheld.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
@@ -32,13 +32,13 @@ export function Page() {
         ]
       : []),
   ];
-  // An address that names no tab shows the first, and so does one that is not for this role, which is said.
+  // An unknown tab shows the first one; so does one this role may not open, with a note.
   const tab = offered.some(({ id }) => id === search.tab) ? search.tab : 'general';
   const withheld = search.tab !== tab && (search.tab === 'key' || search.tab === 'plan' || search.tab === 'danger');
   return (
     <PageFrame title={t.settings.title} crumbs={[{ label: t.settings.title }]}>
       <Tabs label={tabs.label} current={tab ?? 'general'} tabs={offered} />
-      {withheld && <Withheld>{search.tab === 'key' ? t.settings.forAdmins : t.settings.forOwner}</Withheld>}
+      {withheld && <NotForRole>{search.tab === 'key' ? t.settings.forAdmins : t.settings.forOwner}</NotForRole>}
       {organization.error && !organization.data && (
         <Problem error={organization.error} onRetry={() => void organization.refetch()} />
       )}

@@ -16,7 +16,7 @@ type Cycle = Detail['billingCycle'];
 
 const words = t.settings.plan;
 
-/** Which plan, what it decides, and what of that is used. */
+/** The plan, what it decides, and what of that is in use. */
 export function Subscription() {
   const subscription = useRead('getSubscription', {});
   if (subscription.error && !subscription.data)
@@ -33,7 +33,7 @@ export function Subscription() {
   );
 }
 
-/** A plan is changed when somebody says so: a lower one takes things away. */
+/** Changing the plan needs a confirmation, because a lower one takes features away. */
 function Choice({ subscription }: { subscription: Detail }) {
   const change = useAct('updateSubscription');
   const [chosen, setChosen] = useState<{ plan?: Plan; billingCycle?: Cycle }>({});

@@ -67,7 +67,7 @@ export function Page() {
 
 function SignInFirst({ token, email }: { token: string; email: string }) {
   const methods = useRead('getSignInMethods', {}, { everyMs: false });
-  // The printed link signs in the owner: it is for nobody who is invited.
+  // The printed link signs in the owner, not an invited person.
   if (methods.data && !methods.data.provider)
     return <Warning title={t.invitation.nobodyYet} text={t.invitation.nobodyYetText} />;
   return (
@@ -83,7 +83,7 @@ function SignInFirst({ token, email }: { token: string; email: string }) {
   );
 }
 
-/** Who is signed in as somebody else is told so before they try. */
+/** A person signed in with another e-mail is told before they try. */
 function Accept({ token, email, invitation }: { token: string; email: string; invitation: Invitation }) {
   const go = useGo();
   const accept = useAct('acceptInvitation', {
@@ -113,7 +113,7 @@ function Accept({ token, email, invitation }: { token: string; email: string; in
   );
 }
 
-/** An invitation says the name of its organization alone: where two have the same, the first page tells them apart. */
+/** The invitation has only the name of its organization; if several have it, the start page lets the person choose. */
 function Already({ name }: { name: string }) {
   const organizations = useAll('listOrganizations', {}, { everyMs: false }).rows ?? [];
   const [own, another] = organizations.filter((organization) => organization.name === name);

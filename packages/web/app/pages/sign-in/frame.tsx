@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from 'react';
 import { Mark } from '../../components/brand.tsx';
 import { t } from '../../texts/index.ts';
 
-/** The page around everything that comes before an organization. */
+/** The frame of pages outside an organization. */
 export function Frame({ title, children }: { title: string; children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · ${t.common.product}`;

@@ -7,7 +7,7 @@ import { useGo, useSearch } from '../../url.ts';
 import { Frame } from './frame.tsx';
 import { takeNext } from './next.ts';
 
-/** Looking at the link uses nothing up: previews and scanners open links too. The button does. */
+/** Opening the link does not use it, because previews and scanners open links too. The button does. */
 export function Page() {
   const [{ token = '' }] = useSearch();
   const go = useGo();
@@ -34,7 +34,7 @@ export function Page() {
   );
 }
 
-/** Who opens it again in the browser it signed in needs no other. */
+/** In the browser that it signed in, a used link just leads on. */
 function Used() {
   const me = useRead('getMe', {}, { everyMs: false });
   return (

@@ -10,7 +10,7 @@ import { t } from '../../texts/index.ts';
 import { useGo, useSearch } from '../../url.ts';
 import { Frame } from './frame.tsx';
 
-/** No organization is open here whose zone it could be. */
+/** No organization yet: the browser's zone. */
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export function Page() {
@@ -52,7 +52,7 @@ export function Page() {
   );
 }
 
-/** What was deleted and can still come back; said first to whoever has just deleted it. */
+/** Deleted organizations that can be recovered. */
 function Recover() {
   const [{ recover: justDeleted }] = useSearch();
   const deleted = useAll('listDeletedOrganizations', {});

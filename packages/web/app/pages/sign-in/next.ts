@@ -1,15 +1,15 @@
 const key = 'holdfast.next';
 
-/** Where to go after signing in. Kept in the tab: the identity provider comes between. */
+/** Where to go after signing in. Kept in the tab, because the identity provider comes in between. */
 export function rememberNext(path: string): void {
   try {
     sessionStorage.setItem(key, path);
   } catch {
-    // A browser that keeps nothing lands on the overview.
+    // Storage is blocked: the person lands on the overview.
   }
 }
 
-/** Only paths of our own are followed. */
+/** Only paths of this site are followed. */
 export function takeNext(): string | undefined {
   try {
     const path = sessionStorage.getItem(key) ?? '';

@@ -6,7 +6,7 @@ import { rememberNext } from './next.ts';
 
 type Provider = NonNullable<DataOf<Operations['getSignInMethods']>['provider']>;
 
-/** Asks the provider who the person is and nothing else; projects are consented to where they are connected. */
+/** Asks the provider for identity only; access to projects is asked for when one is connected. */
 export function ProviderButton({ provider, next }: { provider: Provider; next?: string }) {
   const begin = () => {
     if (next) rememberNext(next);

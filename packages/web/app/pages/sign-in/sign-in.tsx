@@ -21,7 +21,7 @@ export function Page() {
   );
 }
 
-/** Why nobody got in, and what to do about it. */
+/** Why signing in failed, and what to do. */
 function Refused({ code, reason }: { code: string; reason: string | undefined }) {
   const { refused } = t.signIn;
   const [title, advice] = refused[reason as keyof typeof refused] ?? refused.failed;

@@ -6,7 +6,7 @@ interface WarningProps {
   code?: string;
 }
 
-/** Why nobody gets in, and what to do about it. */
+/** Why signing in is impossible, and what to do. */
 export function Warning({ title, text, code }: WarningProps) {
   return (
     <div role="alert" className="flex gap-3 rounded-control bg-risk-weak px-3 py-2.5 text-table">

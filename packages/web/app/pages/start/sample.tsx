@@ -12,7 +12,7 @@ import { requestOf, usualDraft } from '../schedules/draft.ts';
 
 const source = { sourceProjectId: 'sample-shop', connection: { type: 'emulator', host: 'sample' } } as const;
 
-/** Somebody who only looks gets a shop, its first backup and a schedule at one click, where the service has such a shop. */
+/** One click opens the sample project with a first backup and a schedule, if the service has one. */
 export function Sample() {
   const isAllowed = useRead('getOrganization', {}).data?.allows.sample;
   const projects = useAll('listProjects', {});
@@ -39,7 +39,7 @@ export function Sample() {
   );
 }
 
-/** The same calls a person would make step by step; the steps beside it show how far it is. */
+/** The same calls as in the steps, which show the progress. */
 function useOpenSample() {
   const { organization } = useWorkplace();
   const zone = useZone();

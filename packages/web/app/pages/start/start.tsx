@@ -14,10 +14,10 @@ import { RunningBackup } from '../backups/running-backup.tsx';
 import { isOver } from '../backups/shared.tsx';
 import { ConnectForm, type Project } from '../projects/connect-form.tsx';
 import { StorageForm } from '../storage/storage-form.tsx';
-import { KeepItSo } from './keep-it-so.tsx';
+import { AfterFirstBackup } from './after-first-backup.tsx';
 import { Sample } from './sample.tsx';
 
-/** Connect, store, back up: what is done stays done, wherever one comes back to it. */
+/** First run: connect, store, back up. Finished steps stay finished after a reload. */
 export function Page() {
   const projects = useAll('listProjects', {});
   const destinations = useAll('listStorageDestinations', {});
@@ -36,7 +36,7 @@ export function Page() {
   const isStored = destination !== undefined && changes !== 'storage';
   const choose = (chosen: { project?: string; storage?: string }) => {
     setChanges(undefined);
-    // One that is there already takes the place of the form, and of what was typed into it.
+    // An existing project replaces the form and its input.
     void setSearch(chosen, { replace: true, evenUnsaved: true });
   };
   if (!canConnect)
@@ -132,7 +132,7 @@ function Header() {
 interface SectionProps {
   title: string;
   hint?: ReactNode;
-  /** What was answered can be answered anew. */
+  /** Finished steps can be changed. */
   onChange?: (() => void) | undefined;
   children?: ReactNode;
 }
@@ -166,7 +166,7 @@ interface KnownProps {
   onChoose: (id: string) => void;
 }
 
-/** Those that are there already, to be chosen instead of made. */
+/** Existing ones to choose instead of a new one. */
 function Known({ label, of, current, onChoose }: KnownProps) {
   const id = useId();
   if (of.length === 0) return null;
@@ -293,7 +293,7 @@ function Outcome({ backup, projectName, onAgain }: { backup: Backup; projectName
         </Button>
       </>
     );
-  return <KeepItSo projectId={backup.projectId} backupId={backup.id} />;
+  return <AfterFirstBackup projectId={backup.projectId} backupId={backup.id} />;
 }
 
 function Estimate({ projectId }: { projectId: string }) {

@@ -13,7 +13,7 @@ interface Refusal {
   readonly words: string;
 }
 
-/** Which buckets the key sees: asked when its fields are left, and again whenever they have changed since. */
+/** Loads the buckets that the key sees when a field loses the focus after a change. */
 export function useBuckets(place: Place) {
   const list = useAct('listBuckets');
   const [asked, setAsked] = useState<Question>();
@@ -38,10 +38,10 @@ export function useBuckets(place: Place) {
 const troubleOf = ({ code }: HoldfastError) =>
   code === 'STORAGE_PERMISSION_DENIED' ? t.storage.bucketsUnseen : t.storage.bucketsUnreached;
 
-/** Another region sees the same buckets: choosing it takes no list away. */
+/** Another region sees the same buckets, so the list stays. */
 const keyOf = ({ region: _, ...rest }: Question & { region?: string | undefined }) => JSON.stringify(rest);
 
-/** Nothing to ask with before there is a key. */
+/** Without a key there is nothing to ask with. */
 function questionOf(place: Place): Question | undefined {
   const hasKey =
     place.type === 'gcs' ? place.serviceAccountKey !== null : place.accessKeyId !== '' && place.secretAccessKey !== '';
@@ -68,7 +68,7 @@ interface BucketFieldProps {
   buckets: Buckets;
 }
 
-/** Those the key sees; a key that may not list lets people type. */
+/** A select of visible buckets, or a text field if the key may not list them. */
 export function BucketField({ place, set, fault, buckets }: BucketFieldProps) {
   const { found, ask } = buckets;
   const keyTrouble = place.type === 'gcs' ? buckets.refusal?.words : undefined;

@@ -4,7 +4,7 @@ import { Time } from '../../components/time.tsx';
 import { t } from '../../texts/index.ts';
 import type { Destination } from './storage-form.tsx';
 
-/** Where it is, and how what lies there is guarded. */
+/** The place of a destination, and how it protects its objects. */
 export function DestinationFacts({ destination }: { destination: Destination }) {
   const { bucket, path, region, endpoint, prefix, objectLock, lastTest } = destination;
   const { facts } = t.storage;

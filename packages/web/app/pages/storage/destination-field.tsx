@@ -8,7 +8,7 @@ interface DestinationFieldProps {
   error: string | undefined;
 }
 
-/** Where backups go; nothing chosen is the organization's default. */
+/** Selects a destination; empty is the organization's default. */
 export function DestinationField({ of, value, onChange, error }: DestinationFieldProps) {
   return (
     <Field label={t.backups.destination} name="storageDestinationId" error={error}>

@@ -12,7 +12,7 @@ import { BucketFields, LockFields, MoreFields } from './place-fields.tsx';
 import type { Destination } from './storage-form.tsx';
 import { editsOf, isElsewhere, type Place, placedFaults, placeOf } from './storage-request.ts';
 
-/** Its name, key and address; what changes is checked at once. Each field shows what is saved until somebody types into it. */
+/** Name, key and address; changes are checked at once. Each field shows the saved value until it is edited. */
 export function DestinationSettings({ destination }: { destination: Destination }) {
   const [typed, setTyped] = useState<Partial<Place>>({});
   const [answered, setAnswered] = useState(destination);

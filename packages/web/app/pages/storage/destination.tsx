@@ -14,7 +14,7 @@ import { formatBytes } from '../../format/numbers.ts';
 import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
-import { Away } from './away.tsx';
+import { BrokenDestination } from './broken-destination.tsx';
 import { DestinationFacts } from './destination-facts.tsx';
 import { DestinationSettings } from './destination-settings.tsx';
 import { HeldProjects } from './held-projects.tsx';
@@ -88,7 +88,7 @@ function Shown({ destination }: { destination: Destination }) {
       }
     >
       <FormProblem error={test.error ?? rescan.error ?? change.error} />
-      <Away destination={destination} />
+      <BrokenDestination destination={destination} />
       {test.data ? (
         <TestSteps test={test.data} isNew />
       ) : (
@@ -142,7 +142,7 @@ interface AskProps {
   onClose: () => void;
 }
 
-/** What holds backups cannot go: the way there leads over their new place. */
+/** A destination with backups cannot be removed: offer to move them. */
 function Remove({ destination, onClose, onMove }: AskProps & { onMove: () => void }) {
   const go = useGo();
   const paths = usePaths();

@@ -12,7 +12,7 @@ import { useWriters, type Writer } from './use-writers.ts';
 
 type Held = ItemOf<Operations['listStorageProjects']>;
 
-/** What lies in a destination and what writes there, project by project. */
+/** The contents of a destination and its writers, by project. */
 export function HeldProjects({ destination }: { destination: Destination }) {
   const params = { storageDestinationId: destination.id };
   const held = useAll('listStorageProjects', { params }, { everyMs: 10 * minuteMs });
@@ -39,7 +39,7 @@ export function HeldProjects({ destination }: { destination: Destination }) {
   );
 }
 
-/** Whoever writes there for the first time tonight has nothing there yet. */
+/** Includes projects that write there but have no backup there yet. */
 function withWriters(held: readonly Held[], writers: readonly Writer[]): Held[] {
   const known = new Set(held.map(({ projectId }) => projectId));
   const coming = new Map(writers.filter(({ projectId }) => !known.has(projectId)).map((one) => [one.projectId, one]));

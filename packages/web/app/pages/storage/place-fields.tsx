@@ -16,12 +16,12 @@ interface AddressProps extends FieldsProps {
 }
 
 interface BucketFieldsProps extends AddressProps {
-  /** False where the sealed key of a saved destination will do. */
+  /** False if the saved key can be kept. */
   needsKey: boolean;
   keyHint?: string;
 }
 
-/** The key, the bucket it opens, and where that is. */
+/** Fields for the key, the bucket and its address. */
 export function BucketFields({ place, set, faults, buckets, needsKey, keyHint }: BucketFieldsProps) {
   const hintAt = (at: 'id' | 'secret') =>
     buckets.refusal?.at === at ? <span className="text-fail">{buckets.refusal.words}</span> : keyHint;
@@ -83,7 +83,7 @@ export function BucketFields({ place, set, faults, buckets, needsKey, keyHint }:
   );
 }
 
-/** What few have to look at; more fields stand before those of the address. */
+/** Rarely needed fields. */
 export function MoreFields({ place, set, faults, buckets, children }: AddressProps & { children?: ReactNode }) {
   const hasAddress = place.type !== 'gcs';
   if (!hasAddress && !children) return null;

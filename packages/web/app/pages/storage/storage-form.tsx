@@ -19,11 +19,11 @@ export type Destination = ItemOf<Operations['listStorageDestinations']>;
 interface StorageFormProps {
   onDone: (destination: Destination) => void;
   submitLabel: string;
-  /** In a dialog. */
+  /** Closes the dialog; absent on a page. */
   onCancel?: () => void;
 }
 
-/** Credentials, bucket, test. What fails is said at the step that failed, and the form stays as it is. */
+/** The form of a destination: credentials, bucket, test. A failed step says what to change, and the form stays. */
 export function StorageForm({ onDone, submitLabel, onCancel }: StorageFormProps) {
   const [place, setPlace] = useState<Place>(emptyPlace);
   const [saved, setSaved] = useState<Destination | null>(null);
@@ -47,12 +47,12 @@ export function StorageForm({ onDone, submitLabel, onCancel }: StorageFormProps)
   const faults = fieldErrors(error, placedFaults[place.type]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    // A destination that failed its test stays: mending it changes what can be changed, the rest makes a new one.
+    // A destination that failed its test stays: saving again changes it where possible, else creates another.
     const changes = saved && changesOf(saved, place);
     if (changes) update.mutate({ params: { storageDestinationId: saved.id }, body: changes });
     else create.mutate({ body: requestOf(place) });
   };
-  // What was found out is about what was tested, not about what the form says since.
+  // The result belongs to the tested values; hide it once they were edited.
   const isAsTested = tested === place;
   return (
     <>

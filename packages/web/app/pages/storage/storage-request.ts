@@ -4,7 +4,7 @@ import type { ServiceAccountKey } from '../projects/key-drop.tsx';
 
 export type StorageType = 's3' | 'gcs' | 'spaces' | 'local';
 
-/** What the form holds, whatever the kind of storage. */
+/** The values of the form, for all kinds of storage. */
 export interface Place {
   type: StorageType;
   name: string;
@@ -40,7 +40,7 @@ export const emptyPlace: Place = {
 const ofBucket = ['bucket', 'region', 'name', 'prefix'];
 const ofKeyPair = ['credentials.accessKeyId', 'credentials.secretAccessKey', 'credentials', 'endpoint', ...ofBucket];
 
-/** The fields at which a fault can be shown. */
+/** Fields that can show an error. */
 export const placedFaults: Readonly<Record<StorageType, readonly string[]>> = {
   s3: ofKeyPair,
   spaces: ofKeyPair,
@@ -78,7 +78,7 @@ export function requestOf(place: Place): Body {
 type Destination = ItemOf<Operations['listStorageDestinations']>;
 type Changes = BodyInput<Operations['updateStorageDestination']>;
 
-/** A saved destination as the form shows it; its credentials never come back. */
+/** The form values of a saved destination; credentials are never returned. */
 export const placeOf = (saved: Destination): Place => ({
   ...emptyPlace,
   type: saved.type,
@@ -93,11 +93,11 @@ export const placeOf = (saved: Destination): Place => ({
   lockMode: saved.objectLock?.mode ?? 'governance',
 });
 
-/** Whether it would be another place, for which the key has to be given again. */
+/** Whether the place changes, so that the key must be given again. */
 export const isElsewhere = (saved: Place, place: Place): boolean =>
   place.bucket !== saved.bucket || place.region !== saved.region || place.endpoint !== saved.endpoint;
 
-/** What somebody changed of a saved destination, and nothing else: what others set meanwhile stays. */
+/** Sends only edited fields; what others changed meanwhile stays. */
 export function editsOf(saved: Place, place: Place): Changes {
   const { lockDays, lockMode, serviceAccountKey, accessKeyId, secretAccessKey } = place;
   const isLockSame = lockDays === saved.lockDays && (lockDays === null || lockMode === saved.lockMode);
@@ -113,7 +113,7 @@ export function editsOf(saved: Place, place: Place): Changes {
   };
 }
 
-/** What makes a destination that failed its test the one that is filled in; undefined where only a new one can be that. */
+/** The change that turns a failed destination into the form's values; undefined if it needs a new one. */
 export function changesOf(saved: Destination, place: Place): Changes | undefined {
   const isOfItsKind = saved.type === place.type && saved.prefix === place.prefix;
   if (!isOfItsKind || place.type === 'local') return undefined;

@@ -5,10 +5,10 @@ import { Button } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { List } from '../../components/list.tsx';
+import { NotForRole } from '../../components/not-for-role.tsx';
 import { Empty } from '../../components/states.tsx';
 import { Badge, State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
-import { Withheld } from '../../components/withheld.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -101,7 +101,7 @@ export function Page() {
       subtitle={t.storage.subtitle}
       actions={add}
     >
-      {search.new && !canAdd && <Withheld>{t.common.linkNotForYou.admin}</Withheld>}
+      {search.new && !canAdd && <NotForRole>{t.common.linkNotForYou.admin}</NotForRole>}
       {notice && (
         <p role="status" className="flex gap-2 rounded-panel border border-line bg-bg px-4 py-3 text-table">
           <Info size={16} aria-hidden className="mt-0.5 shrink-0 text-ink2" /> {notice}

@@ -8,13 +8,13 @@ type StorageTest = DataOf<Operations['testStorageDestination']>;
 
 interface TestStepsProps {
   test: Pick<StorageTest, 'ok' | 'steps'>;
-  /** When it was, of one that nobody waits for. */
+  /** The time of an earlier test. */
   at?: string;
-  /** Somebody has just asked for it. */
+  /** The test was started just now. */
   isNew?: boolean;
 }
 
-/** Every step with its time; a failing one says what to change. */
+/** The steps of a test with their times; a failed one says what to change. */
 export function TestSteps({ test, at, isNew }: TestStepsProps) {
   const totalMs = test.steps.reduce((sum, step) => sum + step.durationMs, 0);
   const Icon = test.ok ? CircleCheck : CircleX;

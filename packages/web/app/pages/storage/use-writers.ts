@@ -1,7 +1,7 @@
 import { useAll } from '../../api/calls.ts';
 import type { Destination } from './storage-form.tsx';
 
-/** A schedule that is on and sends its backups to a destination. */
+/** An enabled schedule that writes to a destination. */
 export interface Writer {
   readonly id: string;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Writer {
   readonly projectName: string | null;
 }
 
-/** Named by them, or the default of those that name none. */
+/** Schedules that name it, or that name none if it is the default. */
 export function useWriters({ id, isDefault }: Pick<Destination, 'id' | 'isDefault'>): readonly Writer[] {
   const schedules = useAll('listSchedules', {}).rows ?? [];
   const projects = useAll('listProjects', {}).rows ?? [];

@@ -9,7 +9,7 @@ import { t } from '../../texts/index.ts';
 import type { Member } from './member.ts';
 import { RoleChoice } from './role-choice.tsx';
 
-/** Nobody touches a role above their own, and the owner's goes only to another owner. */
+/** Nobody may change a role above their own; ownership is only transferred. */
 export function RoleCell({ member, onAsk }: { member: Member; onAsk: () => void }) {
   const { me, organization } = useWorkplace();
   const canChange =
@@ -37,7 +37,7 @@ interface RoleDialogProps {
   onClose: () => void;
 }
 
-/** A role is chosen by what it may do, and given by a button that names it; to hand over the organization takes more. */
+/** Choosing a role needs a button that names it; transferring ownership also needs a typed confirmation. */
 export function RoleDialog({ member, onClose }: RoleDialogProps) {
   const mine = useWorkplace().organization.role;
   const [role, setRole] = useState<Role>(member.role);

@@ -6,11 +6,11 @@ interface RoleChoiceProps<Offered extends Role> {
   offered: readonly Offered[];
   value: Offered;
   onChange: (role: Offered) => void;
-  /** The one that somebody has already. */
+  /** The current role. */
   current?: Role;
 }
 
-/** Roles by what they may do. */
+/** The roles with what they may do. */
 export function RoleChoice<Offered extends Role>({ offered, value, onChange, current }: RoleChoiceProps<Offered>) {
   return (
     <ChoiceCards

@@ -8,10 +8,10 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { List } from '../../components/list.tsx';
 import { useNameFilter } from '../../components/name-filter.tsx';
+import { NotForRole } from '../../components/not-for-role.tsx';
 import { Empty } from '../../components/states.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { Withheld } from '../../components/withheld.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useSearch } from '../../url.ts';
@@ -38,7 +38,7 @@ export function Page() {
         )
       }
     >
-      {search.new && !canManage && <Withheld>{t.common.linkNotForYou.admin}</Withheld>}
+      {search.new && !canManage && <NotForRole>{t.common.linkNotForYou.admin}</NotForRole>}
       {filter.field}
       <List
         list={{ ...members, rows: filter.rows }}
@@ -55,7 +55,7 @@ export function Page() {
 
 type Asking = { about: 'role' | 'removal'; member: Member };
 
-/** What is asked stays when rows become cards: it belongs to the list, not to the row it was opened from. */
+/** The dialog belongs to the list, so that it stays when rows become cards. */
 function Members({ rows }: { rows: readonly Member[] }) {
   const [asking, setAsking] = useState<Asking | null>(null);
   const close = () => setAsking(null);

@@ -7,7 +7,7 @@ import { formatClock, formatDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { firstMsFrom } from './reachable.ts';
 
-/** What is missing is said, with the two ways around it. */
+/** The gaps, each with the two nearest reachable moments. */
 export function Gaps({ gaps, onChoose }: { gaps: PitrWindow['gaps']; onChoose: (ms: number) => void }) {
   const zone = useZone();
   if (gaps.length === 0) return null;
@@ -37,7 +37,7 @@ export function Gaps({ gaps, onChoose }: { gaps: PitrWindow['gaps']; onChoose: (
   );
 }
 
-/** With its day, where that is another one. */
+/** With its day, if that differs. */
 function endOf(from: string, to: string, zone: string): string {
   const [day, clock] = [formatDay(to, zone), formatClock(to, zone)];
   return day === formatDay(from, zone) ? clock : t.time.onDay(day, clock);

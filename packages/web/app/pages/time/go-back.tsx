@@ -92,7 +92,7 @@ export function GoBack({ projectId, pitr, atMs, onChoose: choose }: GoBackProps)
   );
 }
 
-/** Who asks for a moment that was not captured comes nearest to it by a backup. */
+/** For an unreachable moment: the last backup before it. */
 function BackupBefore({ projectId, atMs }: Pick<GoBackProps, 'projectId' | 'atMs'>) {
   const zone = useZone();
   const paths = usePaths();
@@ -102,7 +102,7 @@ function BackupBefore({ projectId, atMs }: Pick<GoBackProps, 'projectId' | 'atMs
   const [found] = newestDataFirst(backups.data?.data ?? []).filter(
     (backup) => backup.trigger !== 'pre_restore' && Date.parse(asOf(backup)) <= atMs,
   );
-  // A longer list may have an older one further on.
+  // An older one may be on the next page.
   if (backups.data && !found && backups.data.pagination.nextCursor === null)
     return <p className="text-table">{t.time.noBackupBefore}</p>;
   if (!found) return null;

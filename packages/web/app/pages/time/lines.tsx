@@ -23,13 +23,13 @@ interface LinesProps {
 const windows = { minute: minuteMs, quarter: 15 * minuteMs, hours: 2 * hourMs, day: dayMs } as const;
 type WindowName = keyof typeof windows;
 
-/** What has been captured for minutes only would be a dot among hours. */
+/** A few captured minutes would be a dot in a window of hours. */
 function firstWindow({ coveredFrom, coveredTo }: PitrWindow): WindowName {
   const coveredMs = Date.parse(coveredTo ?? '') - Date.parse(coveredFrom ?? '');
   return coveredMs < windows.quarter ? 'quarter' : 'hours';
 }
 
-/** The whole reach above, a stretch around the chosen moment below. */
+/** The whole covered time above, a window around the chosen moment below. */
 export function Lines({ projectId, pitr, backups, nowMs, atMs, onChoose }: LinesProps) {
   const zone = useZone();
   const [name, setName] = useState<WindowName>(() => firstWindow(pitr));
@@ -96,7 +96,7 @@ const within = (bars: readonly Bar[], fromMs: number, toMs: number) =>
 
 const bucketMs = 6 * hourMs;
 
-/** Asked for by quarters of a day, so that moving along the line asks seldom. */
+/** Requested by quarter days, so that moving along the line needs few calls. */
 function useMinutes(projectId: string, atMs: number, isWanted: boolean): Bar[] {
   const around = new Date(Math.round(atMs / bucketMs) * bucketMs).toISOString();
   const pitr = useRead('getPitr', { params: { projectId }, query: { around } }, { enabled: isWanted, everyMs: 10_000 });

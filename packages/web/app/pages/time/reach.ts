@@ -1,10 +1,10 @@
 import { type Backup, minuteMs, type PitrWindow } from '@holdfast/contract';
 import type { LineBand, LinePoint } from '../../components/line/marks.tsx';
 
-/** Longer behind, and nobody would call it now. */
+/** A capture further behind no longer counts as current. */
 const stillMs = 10 * minuteMs;
 
-/** The last moment that a capture reached which does not go on; undefined while it follows. */
+/** Where a stopped capture ended; undefined while it follows. */
 export function standsStillAt(
   { enabled, coveredTo }: Pick<PitrWindow, 'enabled' | 'coveredTo'>,
   nowMs: number,

@@ -7,7 +7,7 @@ export interface Reach {
   readonly nearest: readonly number[];
 }
 
-/** The first whole millisecond at or after an instant, which may have more digits than a page counts. */
+/** The first whole millisecond at or after an instant, which may have nanoseconds. */
 export function firstMsFrom(instant: string): number {
   const isWhole = !/\.\d{3}\d*[1-9]/.test(instant);
   return Date.parse(instant) + (isWhole ? 0 : 1);

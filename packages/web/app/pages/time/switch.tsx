@@ -57,7 +57,7 @@ export function Enable({ projectId, pitr }: EnableProps) {
 const usualDays = 7;
 const daysMax = 35;
 
-/** How long, and where to. What was captured before stays where it lies. */
+/** Asks for retention and destination. Earlier captured changes stay where they are. */
 function EnableDialog({ projectId, pitr, onClose }: EnableProps & { onClose: () => void }) {
   const [days, setDays] = useState(String(pitr.retentionDays ?? usualDays));
   const [destination, setDestination] = useState('');

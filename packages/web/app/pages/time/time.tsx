@@ -24,7 +24,7 @@ export function Page() {
   const paths = usePaths();
   const go = useGo();
   const wanted = useParam('projectId');
-  // An address that names a project means that one: another one's past must not stand in its place.
+  // If the address names an unknown project, do not show another one instead.
   const project = projects.rows?.find(({ id }) => id === wanted) ?? (wanted === '' ? usual(projects.rows) : undefined);
   const crumbs = [{ label: t.time.title, to: paths.time() }, ...(project ? [{ label: project.name }] : [])];
   return (
@@ -67,7 +67,7 @@ export function Page() {
   );
 }
 
-/** Who names none means one whose moments can be reached, if there is one. */
+/** Without a project in the address, prefer one with point in time. */
 const usual = (projects: readonly Project[] = []) =>
   projects.find(({ pitr }) => pitr.coveredFrom !== null || pitr.enabled) ?? projects[0];
 
@@ -87,7 +87,7 @@ function Shown({ projectId }: { projectId: string }) {
       </Box>
     );
   if (!pitr.data) return <Skeleton />;
-  // Switched off, what was captured stays for its days and can be reached.
+  // After switching off, captured changes stay reachable until their retention ends.
   if (!pitr.data.enabled && pitr.data.coveredFrom === null)
     return (
       <Box>
@@ -104,7 +104,7 @@ function Shown({ projectId }: { projectId: string }) {
 }
 
 function Reachable({ projectId, pitr }: { projectId: string; pitr: PitrWindow }) {
-  // Two clocks never agree to the second: what is captured has happened.
+  // Clocks differ by seconds: captured changes are never in the future.
   const now = Math.max(useNow(), Date.parse(pitr.coveredTo ?? '') || 0);
   const [search, setSearch] = useSearch();
   const days = pitr.retentionDays ?? 7;
@@ -112,7 +112,7 @@ function Reachable({ projectId, pitr }: { projectId: string; pitr: PitrWindow })
   const backups = useAll('listBackups', { query: { projectId, status: 'completed', from } }).rows ?? [];
   const given = Date.parse(search.at ?? '');
   const [chosenMs, setChosenMs] = useState(given);
-  // Until somebody chooses, the newest moment that can be reached, to the second.
+  // Default: the newest reachable moment, to the second.
   const newestMs = Math.floor(Date.parse(pitr.coveredTo ?? new Date(now).toISOString()) / secondMs) * secondMs;
   const atMs = Number.isNaN(chosenMs) ? newestMs : chosenMs;
   const choose = (ms: number) => {

@@ -7,7 +7,7 @@ interface MarksProps {
 
 const shown = 5;
 
-/** Five places: a dot took it, a cross did not, a dashed ring is due. */
+/** Five marks: dot delivered, cross failed, dashed ring due. */
 export function AttemptMarks({ attempts, status }: MarksProps) {
   const failed = status === 'delivered' ? attempts - 1 : attempts;
   const count = Math.max(shown, attempts);

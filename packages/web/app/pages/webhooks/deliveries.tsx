@@ -21,7 +21,7 @@ import { type Delivery, DeliveryEvent, DeliveryState } from './delivery-state.ts
 import { DeliveryView } from './delivery-view.tsx';
 import type { WebhookDetail } from './webhook-detail.ts';
 
-/** Of today the time alone, as the newest rows are. */
+/** Only the time of day for today. */
 function NearTime({ at }: { at: string }) {
   const zone = useZone();
   const isToday = formatNearDay(at, zone, useNow()) === formatNearDay(serviceNow(), zone);
@@ -61,7 +61,7 @@ const columns: Column<Delivery>[] = [
   },
 ];
 
-/** What failed last, else what was sent last. It stays when others come or it leaves the list: somebody may be reading it. */
+/** The newest failed delivery, else the newest. It stays selected when others arrive or it leaves the list. */
 function useProposed(rows: readonly Delivery[] | undefined, filters: string): string | undefined {
   const [former, setFormer] = useState<{ filters: string; id: string }>();
   const kept = former?.filters === filters ? former.id : undefined;
@@ -72,7 +72,7 @@ function useProposed(rows: readonly Delivery[] | undefined, filters: string): st
   return id;
 }
 
-/** At the left what was sent, at the right one delivery with everything that happened to it. */
+/** The list of deliveries at the left, the selected one at the right. */
 export function Deliveries({ webhook }: { webhook: WebhookDetail }) {
   const { id: webhookId, format } = webhook;
   const chosen = useParam('deliveryId');

@@ -19,7 +19,7 @@ type Request = DataOf<Operations['getDeliveryRequest']>;
 interface DeliveryViewProps {
   webhook: WebhookDetail;
   deliveryId: string;
-  /** Its row, when that is among those that are shown: filters and pages may leave it out. */
+  /** Its row, if loaded: filters and paging may leave it out. */
   delivery: Delivery | undefined;
 }
 
@@ -29,7 +29,7 @@ export function DeliveryView({ webhook, deliveryId, delivery }: DeliveryViewProp
   const retry = useAct('retryDelivery');
   const canRetry = useCan('admin');
   const { deliveries } = t.webhooks;
-  // A disabled webhook gets nothing: what was to be tried again will not be.
+  // A disabled webhook gets no retries.
   const nextAttemptAt = webhook.enabled ? (delivery?.nextAttemptAt ?? null) : null;
   if (request.error && !request.data) return <Problem error={request.error} onRetry={() => void request.refetch()} />;
   if (!request.data) return <Skeleton />;
@@ -70,7 +70,7 @@ const isGoodAnswer = (statusCode: number | null | undefined) => typeof statusCod
 
 const isTaken = ({ attempts }: Request) => isGoodAnswer(attempts.at(-1)?.statusCode);
 
-/** By what was sent: each format names it in its own way. */
+/** Reads the event name from the body; each format has its own field. */
 function eventOf({ body }: Request): string {
   try {
     const { type, event } = JSON.parse(body) as { type?: string; event?: string };
@@ -86,7 +86,7 @@ interface CauseProps {
   nextAttemptAt: string | null;
 }
 
-/** What is wrong, in a sentence. */
+/** The problem in a sentence. */
 function Cause({ request, isEnabled, nextAttemptAt }: CauseProps) {
   const zone = useZone();
   const now = useNow();
@@ -171,7 +171,7 @@ function Texts({ request }: { request: Request }) {
   );
 }
 
-/** A receiver that knows one secret alone is told by this why it refuses. */
+/** Explains why a receiver that knows only the new secret refuses it. */
 function Signed({ by }: { by: 'current' | 'former' }) {
   const Icon = by === 'current' ? Check : TriangleAlert;
   return (

@@ -8,7 +8,7 @@ interface EventPickerProps {
   onChange: (events: string[]) => void;
 }
 
-/** The catalogue of events; a whole group or everything can be taken at once, later events included. */
+/** Selects events: single ones, a whole group or all, including future events. */
 export function EventPicker({ format, value, onChange }: EventPickerProps) {
   const names = allowedEvents(format);
   const groups = [...new Set(names.map((name) => name.split('.')[0] ?? ''))];

@@ -10,7 +10,7 @@ import { serviceNow } from '../../format/service-clock.ts';
 import { inputClock, inputDate, instantOf } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 
-/** After the receiver is mended: everything that failed since a time is sent again. */
+/** Resends everything that failed since a time. */
 export function RecoverDialog({ webhookId, onClose }: { webhookId: string; onClose: () => void }) {
   const zone = useZone();
   const [date, setDate] = useState(() => inputDate(serviceNow() - dayMs, zone));

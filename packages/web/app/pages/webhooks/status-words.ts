@@ -1,4 +1,4 @@
-/** What the usual answers are called. */
+/** Names of common HTTP status codes. */
 export const statusWords: Readonly<Record<number, string>> = {
   200: 'OK',
   201: 'Created',

@@ -9,7 +9,7 @@ import { formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import type { WebhookDetail } from './webhook-detail.ts';
 
-/** Whether a webhook that wants these would be sent it. */
+/** Whether these subscriptions match the event. */
 const isWanted = (name: string, wanted: readonly string[]) =>
   wanted.some(
     (entry) => entry === '*' || entry === name || (entry.endsWith('.*') && name.startsWith(entry.slice(0, -1))),

@@ -6,11 +6,11 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Draft } from '../../components/draft.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
+import { NotForRole } from '../../components/not-for-role.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Tabs } from '../../components/tabs.tsx';
-import { Withheld } from '../../components/withheld.tsx';
 import { standingOf } from '../../format/webhooks.ts';
 import { PageFrame, PageSkeleton, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -63,7 +63,7 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
             : []),
         ]}
       />
-      {!canEdit && (tab === 'secret' || tab === 'settings') && <Withheld>{t.common.linkNotForYou.admin}</Withheld>}
+      {!canEdit && (tab === 'secret' || tab === 'settings') && <NotForRole>{t.common.linkNotForYou.admin}</NotForRole>}
       {tab === 'deliveries' && <Deliveries webhook={webhook} />}
       {tab === 'events' && (
         <Draft version={webhook.updatedAt}>
@@ -80,7 +80,7 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
   );
 }
 
-/** Why nothing is sent, and the way back. */
+/** Why nothing is sent, and how to enable it. */
 function Disabled({ webhook }: { webhook: WebhookDetail }) {
   const canEdit = useCan('admin');
   const enable = useAct('toggleWebhook');

@@ -8,12 +8,12 @@ import { Cut } from '../../components/cut.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { List } from '../../components/list.tsx';
 import { useNameFilter } from '../../components/name-filter.tsx';
+import { NotForRole } from '../../components/not-for-role.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
 import { Empty } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { Withheld } from '../../components/withheld.tsx';
 import { standingOf } from '../../format/webhooks.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -78,7 +78,7 @@ export function Page() {
       subtitle={t.webhooks.subtitle}
       actions={add}
     >
-      {search.new && !canEdit && <Withheld>{t.common.linkNotForYou.admin}</Withheld>}
+      {search.new && !canEdit && <NotForRole>{t.common.linkNotForYou.admin}</NotForRole>}
       {filter.field}
       <List
         list={{ ...webhooks, rows: filter.rows }}

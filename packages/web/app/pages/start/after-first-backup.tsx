@@ -10,12 +10,12 @@ import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { requestOf, usualDraft } from '../schedules/draft.ts';
 
-/** One backup is a start: the key that opens it without us, and the next one by itself. */
-export function KeepItSo({ projectId, backupId }: { projectId: string; backupId: string }) {
+/** After the first backup: take the recovery kit and add a schedule. */
+export function AfterFirstBackup({ projectId, backupId }: { projectId: string; backupId: string }) {
   const paths = usePaths();
   const schedules = useAll('listSchedules', { query: { projectId } });
   const made = schedules.rows?.find(({ enabled }) => enabled);
-  // Without a schedule the overview could only say that nothing comes by itself.
+  // Without a schedule the overview would only say "By hand only".
   const isNextMissing = schedules.rows !== undefined && made === undefined;
   return (
     <div className="flex flex-col gap-3">

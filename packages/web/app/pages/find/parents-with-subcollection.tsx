@@ -11,15 +11,15 @@ interface Node {
 
 const placesMax = 5;
 
-interface LyingBelowProps {
+interface ParentsWithSubcollectionProps {
   backupId: string;
   collection: string;
-  /** Where there is none of that name. */
+  /** Shown if no collection has that name. */
   otherwise?: string | null;
 }
 
-/** Who asks for a collection by its name alone is told below which documents the newest backup has one of that name. */
-export function LyingBelow({ backupId, collection, otherwise = null }: LyingBelowProps) {
+/** For the bare name of a subcollection: the parents that have one in the newest backup. */
+export function ParentsWithSubcollection({ backupId, collection, otherwise = null }: ParentsWithSubcollectionProps) {
   const paths = usePaths();
   const tree = useAll('listBackupCollections', { params: { backupId } }, { everyMs: false });
   const name = collection.split('/').at(-1);

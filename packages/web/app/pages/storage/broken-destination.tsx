@@ -7,8 +7,8 @@ import { t } from '../../texts/index.ts';
 import type { Destination } from './storage-form.tsx';
 import { useWriters } from './use-writers.ts';
 
-/** What is wrong with a destination that does not work, what that means meanwhile, and what can be done. */
-export function Away({ destination }: { destination: Destination }) {
+/** Shown while a destination does not work: what is wrong, what it means, what to do. */
+export function BrokenDestination({ destination }: { destination: Destination }) {
   const canEdit = useCan('admin');
   const writers = useWriters(destination);
   const others = useAll('listStorageDestinations', {}).rows ?? [];

@@ -8,9 +8,9 @@ import { Badge, State, type Tone } from '../../components/status.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 
-/** What keeps a schedule that is on from doing its work, and where that is mended. */
-export interface Hindrance {
-  /** Fail: no run can end well. Risk: a part of what it should do is missing. */
+/** What prevents an enabled schedule from running, and where to fix it. */
+export interface Obstacle {
+  /** Fail: no run can succeed. Risk: some copies are missing. */
   readonly tone: 'fail' | 'risk';
   readonly why: string;
   readonly advice: string;
@@ -20,8 +20,8 @@ export interface Hindrance {
 
 type Planned = Pick<Schedule, 'enabled' | 'projectId' | 'storageDestinationIds'>;
 
-/** Null: nothing that is known of. 'unread': project and storage could not be asked for; undefined while they are. */
-export function useHindrances(): (schedule: Planned) => Hindrance | null | 'unread' | undefined {
+/** Null: no known problem. 'unread': project and storage could not be read; undefined while they load. */
+export function useObstacles(): (schedule: Planned) => Obstacle | null | 'unread' | undefined {
   const paths = usePaths();
   const projects = useAll('listProjects', {});
   const destinations = useAll('listStorageDestinations', {});
@@ -48,38 +48,38 @@ export function useHindrances(): (schedule: Planned) => Hindrance | null | 'unre
   };
 }
 
-/** On, off, or on and of no use; whether it can run is not claimed where nobody could look. */
-function useStanding(schedule: Schedule): { tone: Tone; word: string; why?: string } | undefined {
-  const hindrance = useHindrances()(schedule);
+/** On, off, or on but unable to run; not claimed if project and storage could not be read. */
+function useScheduleState(schedule: Schedule): { tone: Tone; word: string; why?: string } | undefined {
+  const obstacle = useObstacles()(schedule);
   const { disabled, enabled, unread, unreadText, cannotRun, runsInPart } = t.schedules;
   if (!schedule.enabled) return { tone: 'off', word: disabled };
-  if (hindrance === undefined) return undefined;
-  if (hindrance === 'unread') return { tone: 'off', word: unread, why: unreadText };
-  if (hindrance === null) return { tone: 'held', word: enabled };
-  return { tone: hindrance.tone, word: hindrance.tone === 'fail' ? cannotRun : runsInPart, why: hindrance.why };
+  if (obstacle === undefined) return undefined;
+  if (obstacle === 'unread') return { tone: 'off', word: unread, why: unreadText };
+  if (obstacle === null) return { tone: 'held', word: enabled };
+  return { tone: obstacle.tone, word: obstacle.tone === 'fail' ? cannotRun : runsInPart, why: obstacle.why };
 }
 
-export function Standing({ schedule }: { schedule: Schedule }) {
-  const standing = useStanding(schedule);
-  if (!standing) return <Pending />;
+export function ScheduleState({ schedule }: { schedule: Schedule }) {
+  const state = useScheduleState(schedule);
+  if (!state) return <Pending />;
   return (
-    <span title={standing.why}>
-      <State tone={standing.tone}>{standing.word}</State>
+    <span title={state.why}>
+      <State tone={state.tone}>{state.word}</State>
     </span>
   );
 }
 
-export function StandingBadge({ schedule }: { schedule: Schedule }) {
-  const standing = useStanding(schedule);
-  return standing ? <Badge tone={standing.tone}>{standing.word}</Badge> : null;
+export function ScheduleBadge({ schedule }: { schedule: Schedule }) {
+  const state = useScheduleState(schedule);
+  return state ? <Badge tone={state.tone}>{state.word}</Badge> : null;
 }
 
 /** Why it cannot run, and what to do. */
-export function HindrancePanel({ schedule }: { schedule: Schedule }) {
-  const hindrance = useHindrances()(schedule);
+export function ObstaclePanel({ schedule }: { schedule: Schedule }) {
+  const obstacle = useObstacles()(schedule);
   const canMend = useCan('member');
-  if (!hindrance || hindrance === 'unread') return null;
-  const { tone, why, advice, action, to } = hindrance;
+  if (!obstacle || obstacle === 'unread') return null;
+  const { tone, why, advice, action, to } = obstacle;
   return (
     <Panel tone={tone}>
       <div role="alert" className="flex flex-wrap items-center justify-between gap-3 text-table">

@@ -5,8 +5,8 @@ import { Empty } from '../../components/states.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 
-/** For a link into a backup that was not completed. */
-export function NothingInside({ backup }: { backup: Backup }) {
+/** Shown for a backup that did not complete. */
+export function NotCompleted({ backup }: { backup: Backup }) {
   const paths = usePaths();
   return (
     <Empty

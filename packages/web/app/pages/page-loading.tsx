@@ -4,8 +4,8 @@ import { PageSkeleton } from '../shell/page.tsx';
 import { usePageTitle } from '../shell/page-title.tsx';
 import { t } from '../texts/index.ts';
 
-/** Stands where a page will, while its file is fetched: the page before is not what was asked for. */
-export function PageOnItsWay() {
+/** Shown while the file of a page is fetched, in place of the previous page. */
+export function PageLoading() {
   const { loading } = t.common;
   usePageTitle([{ label: loading }]);
   useEffect(() => {

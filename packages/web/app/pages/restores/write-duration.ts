@@ -1,7 +1,7 @@
-/** As the service paces itself: so many at first, half as many again after every step, and never more than it can. */
+/** The service's write pace: a first rate, half as much again after every step, up to a maximum. */
 const pace = { startPerSecond: 500, factor: 1.5, stepSeconds: 300, perSecondMax: 5000 };
 
-/** How long so many writes take. */
+/** How long the writes take. */
 export function secondsOf(writes: number, rampsUp: boolean): number {
   if (!rampsUp) return writes / pace.perSecondMax;
   let left = writes;

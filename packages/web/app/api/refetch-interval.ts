@@ -2,17 +2,17 @@ import { minuteMs } from '@holdfast/contract';
 
 let isFollowing = false;
 
-/** Whether changes are told as they happen. */
+/** Whether the stream of changes is connected. */
 export function setFollowing(following: boolean): void {
   isFollowing = following;
 }
 
-/** How long an answer is good for: a stream can lose a change, so that pages look for themselves now and then. */
+/** How often to refetch. Even with the stream connected pages refetch now and then, because it can lose a change. */
 export const refetchMs = () => (isFollowing ? minuteMs : 15_000);
 
 const pagesMax = 3;
 
-/** Every page of a long list would be a call of its own: such a list is read again when somebody asks for it. */
+/** A long list is not refetched by itself: each of its pages would be a call. */
 export function isShort({ state }: { state: { data: unknown } }): boolean {
   const { pages } = (state.data ?? {}) as { pages?: unknown[] };
   return (pages?.length ?? 0) <= pagesMax;
