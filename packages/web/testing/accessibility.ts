@@ -17,7 +17,7 @@ interface Finding {
 export async function findings(page: Page, rule?: string): Promise<string[]> {
   if (!(await page.evaluate('"axe" in globalThis')))
     await page.evaluate(`(() => { const module = undefined; ${source} })()`);
-  // What holds is not described, nor where on the page a finding lies: its HTML is shown.
+  // Passed rules and selectors are left out; a finding is shown by its HTML.
   const brief = { resultTypes: ['violations'], selectors: false };
   const options = JSON.stringify(rule ? { ...brief, runOnly: [rule] } : brief);
   const violations = (await page.evaluate(`axe.run(${options}).then(({ violations }) => violations)`)) as Finding[];
@@ -26,7 +26,7 @@ export async function findings(page: Page, rule?: string): Promise<string[]> {
   );
 }
 
-/** Names that several buttons of the content have, so that who hears one of them does not know what it is about. */
+/** Names shared by several buttons: a screen reader user could not tell them apart. */
 export async function namesakes(page: Page): Promise<string[]> {
   return (await page.evaluate(`(() => {
     const names = [...document.querySelectorAll('main button:not([data-row]), dialog button')]

@@ -15,13 +15,13 @@ export const desktop = { width: 1440, height: 900 };
 export interface Visitor {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the browser objected to: policy reports, exceptions, errors on the console. */
+  /** Complaints of the browser: policy reports, exceptions, errors on the console. */
   readonly complaints: string[];
 }
 
 export interface TestDashboard {
   readonly app: TestApp;
-  /** A browser of its own for one more person; signed in when a token is given. */
+  /** Opens a browser context for another person, signed in if a token is given. */
   visit(token?: string, viewport?: { width: number; height: number }): Promise<Visitor>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export async function startDashboard(
     app,
     visit: async (token, viewport = desktop) => {
       let opening = newVisitor(browser, app, token, viewport);
-      // One that nobody has used yet may still be ended for another.
+      // A browser that was not used yet may be replaced.
       if (visitors.length === 0 && !(await endsWithin(opening, firstPageMsMax))) {
         await kill(browser);
         browser = await launchBrowser(shortLived);
@@ -62,7 +62,7 @@ const launchMsMax = 60_000;
 const firstPageMsMax = 30_000;
 const closeMsMax = 30_000;
 const launchesMax = 3;
-/** By what its processes are known. */
+/** A mark in the command line of its processes. */
 const marks = new WeakMap<Browser, string>();
 
 /**
@@ -71,7 +71,7 @@ const marks = new WeakMap<Browser, string>();
  */
 const shortLived = process.env.LONG_LISTS_REPORT ? [] : ['--js-flags=--no-opt --no-maglev'];
 
-/** One that stands still as it begins, as happens on a machine that runs every test at once, is ended for another. */
+/** A browser that hangs at its start, as happens on a busy machine, is replaced. */
 export async function launchBrowser(manner: readonly string[] = []): Promise<Browser> {
   if (!chromiumPath) throw new Error('there is no Chromium');
   for (let launches = 1; ; launches += 1) {
@@ -94,7 +94,7 @@ async function endsWithin(work: Promise<unknown>, milliseconds: number): Promise
   return Promise.race([isOver, sleep(milliseconds, false, { ref: false })]);
 }
 
-/** It does not answer, so it cannot be asked to end. */
+/** It hangs, so it is killed. */
 async function kill(browser: Browser): Promise<void> {
   const mark = marks.get(browser)!;
   for (const id of await readdir('/proc').catch(() => [])) {
@@ -130,7 +130,7 @@ async function newVisitor(
   const page = await context.newPage();
   page.on('pageerror', (error) => complaints.push(`exception: ${error.message}`));
   page.on('console', (message) => {
-    // A refused call is the service's answer and shown by the page; the browser tells of it all the same.
+    // A refused call is an answer that the page shows; the browser logs it too.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(`console: ${message.text()}`);
   });

@@ -7,7 +7,7 @@ import { openShop, type Shop } from './shop.ts';
 export interface EveryPage {
   readonly dashboard: TestDashboard;
   readonly shop: Shop;
-  /** Below the address of its organization. */
+  /** Paths below the organization's address. */
   readonly paths: readonly string[];
   close(): Promise<void>;
 }

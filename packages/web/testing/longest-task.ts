@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core';
 
-/** The longest time the page was busy at one go, and what it was busy with. */
+/** The longest task of the page, and what it did. */
 export interface LongestTask {
-  /** By the clock, also while the machine did something else. */
+  /** Wall-clock time, including waiting for a processor. */
   readonly wallMs: number;
-  /** How much of that it did not have the processor: the machine did something else. */
+  /** The part of it spent waiting for a processor. */
   readonly waitedMs: number;
-  /** Of the task that took most of a processor. */
+  /** Processor time of the heaviest task. */
   readonly processorMs: number;
   readonly scriptMs: number;
   readonly layoutMs: number;
@@ -42,7 +42,7 @@ const partOf: Readonly<Record<string, Part>> = {
   MajorGC: 'collectionMs',
 };
 
-/** Begins to write down what the browser does; what is called in the end tells of the page's longest task since. */
+/** Starts a trace; the returned function stops it and returns the longest task since. */
 export async function watchTasks(page: Page): Promise<() => Promise<LongestTask>> {
   const browser = page.context().browser();
   if (!browser) throw new Error('the page belongs to no browser');
@@ -73,7 +73,7 @@ const toMs = (micros = 0) => Math.round(micros / 100) / 10;
 const isInside = (inner: TraceEvent, outer: TraceEvent) =>
   inner.ts >= outer.ts && inner.ts + (inner.dur ?? 0) <= outer.ts + (outer.dur ?? 0);
 
-/** Each part without what lies inside of it and belongs to another: script that asks for a layout is not the layout. */
+/** The time of each part without nested parts: a layout forced by script counts as layout. */
 function partsOf(events: TraceEvent[]): Record<Part, number> {
   const micros: Record<Part, number> = { scriptMs: 0, layoutMs: 0, paintMs: 0, collectionMs: 0 };
   const open: TraceEvent[] = [];

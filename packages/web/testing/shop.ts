@@ -6,7 +6,7 @@ import type { TestApp } from '../../server/testing/test-app.ts';
 export interface Shop extends ProtectedProject {
   readonly slug: string;
   readonly documents: Firestore;
-  /** Everything of the API, as the owner. */
+  /** Credentials of the owner for the API. */
   readonly as: { token: string; organizationId: string };
   backUp(type?: 'full' | 'incremental'): Promise<string>;
 }

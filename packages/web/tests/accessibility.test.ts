@@ -4,10 +4,10 @@ import { findings, namesakes } from '../testing/accessibility.ts';
 import { desktop, hasChromium, phone } from '../testing/browser.ts';
 import { type EveryPage, goInside, openEveryPage } from '../testing/every-page.ts';
 
-/** Looks like the address that the way inside leads over, and so is loaded. */
+/** Has the heading of the address that goInside passes, so it is loaded. */
 const nowhere = '/nothing';
 
-/** In an order that changes one thing at a time: each change lays the page out anew. */
+/** Ordered so that one thing changes at a time, because each change costs a layout. */
 const looks = [
   { screen: 'desk', viewport: desktop, colorScheme: 'light', onlyColours: false },
   { screen: 'desk', viewport: desktop, colorScheme: 'dark', onlyColours: true },
@@ -51,8 +51,8 @@ describe.skipIf(!hasChromium)('every page', () => {
       for (const one of looks) {
         await look(one);
         const note = (finding: string) => found.push(`${path} on a ${one.screen}, ${one.colorScheme}: ${finding}`);
-        // In the other theme the page is the same but for its colours.
-        // On a phone a whole row is one button, and rows may say the same.
+        // The other theme differs in colours only.
+        // On a phone a whole row is one link, and rows may have the same text.
         if (one === looks[0]) for (const name of await namesakes(page)) note(`several buttons are called ${name}`);
         for (const finding of await findings(page, one.onlyColours ? 'color-contrast' : undefined)) note(finding);
         const overflow = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;

@@ -4,7 +4,7 @@ import { follow } from '../app/api/follow.ts';
 const startMs = Date.parse('2026-11-18T09:00:00Z');
 const clockOf = (ms: number | null) => ms && new Date(ms).toISOString().slice(11, 19);
 
-/** A stream that says only that it is still there, each fifteen seconds, until it breaks. */
+/** A stream with a heartbeat every fifteen seconds, until it breaks. */
 class QuietStream {
   lastHeardMs = Date.now();
   break: () => void = () => undefined;

@@ -10,7 +10,7 @@ import { openShop, type Shop } from '../testing/shop.ts';
 const others = 205;
 const longName = 'The name of somebody who wanted to have one that is as long as a name can be, and then one more word';
 
-/** What lies outside of the box that should hold it, as `text > width`. */
+/** Texts that overflow their boxes, as `text > width`. */
 const clippedOn = (page: Page) =>
   page.evaluate(`[...document.querySelectorAll('main *')]
     .filter((element) => {
@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
       ...shop.as,
       body: { projectId: shop.projectId, name: longName, cron: '0 2 * * *' },
     });
-    // Younger ones, so that a list of the newest leaves out the one that is protected.
+    // Newer ones, so that a list of the newest leaves out the protected one.
     await asOwner(dashboard.app.databaseUrl, async (client) => {
       await client.query(
         `insert into projects select (jsonb_populate_record(p, jsonb_build_object(
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
     await page.getByRole('button', { name: 'Clear filters', exact: true }).click();
     await expect.poll(countRows).toBe('3');
     expect(await findings(page)).toEqual([]);
-    // What wrote nothing is not taken for a restore that did.
+    // A restore that wrote nothing is not shown as one that did.
     await page.setViewportSize(phone);
     await page.getByText('Dry run · Project 7').waitFor();
     await page.setViewportSize(desktop);
@@ -138,11 +138,11 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
     };
     await type('bikes/o');
     await page.getByText('Documents in Shop, newest backup').waitFor();
-    // What is not in the newest backup is looked for where its neighbours are.
+    // A document that is not in the newest backup is searched in the project of its neighbours.
     await page.getByRole('option', { name: 'Look for bikes/o in all backups of Shop' }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/projects/${shop.projectId}/documents/bikes/one`);
-    // Where every project has backups, some are asked at once and the others on demand.
+    // If every project has backups, some are searched at once and the others on request.
     await page.route(isProjects, async (route) => {
       const { data, ...rest } = await (await route.fetch()).json();
       const backedUp = data.map((project: { statistics: object }) => ({
@@ -184,7 +184,7 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
       route.fulfill({ status: 503, contentType: 'application/json', body: JSON.stringify({ success: false, error }) }),
     );
     const lists = ['', 'projects', 'backups', 'schedules', 'storage', 'find', 'time', 'restores', 'webhooks', 'team'];
-    // Loaded once, so that no answer of before is left.
+    // Reloaded, so that no earlier answer is cached.
     await page.goto(`/o/${shop.slug}/nowhere`);
     for (const path of [...lists, 'restores?tab=drills', 'audit', 'schedules/new']) {
       await goInside(page, shop.slug, `/${path}`);

@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     await page.getByRole('row', { name: /Full .* Legal hold/ }).waitFor();
     const held = await dashboard.app.request('GET', `/api/v1/backups/${fullId}`, shop.as);
     expect(held.body.data.legalHold).toBe(true);
-    // The menu belongs to the row, and is no way to open it.
+    // A click in the menu does not open the row.
     expect(page.url()).toMatch(/\/backups$/);
   });
 
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     const body = { projectId: shop.projectId, storageDestinationIds: [id] };
     const made = await dashboard.app.request('POST', '/api/v1/backups', { ...shop.as, body });
     await untilEnded(dashboard.app, `/api/v1/backups/${made.body.data.id}`, shop.as);
-    // The page stands open meanwhile, and follows.
+    // The open page updates by itself.
     await expect.poll(() => page.getByRole('link', { name: '1 backup' }).count()).toBe(2);
     await page.getByRole('list', { name: 'What lies in it' }).getByRole('link', { name: '1 backup' }).click();
     await page.waitForURL(`**/backups?project=${shop.projectId}&storage=${id}&status=completed`);

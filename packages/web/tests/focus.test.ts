@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
     ]) {
       await page.getByRole('button', { name: opens }).first().click();
       await dialog.waitFor();
-      // The button that does it is the last one, and Cancel stands before it.
+      // The primary button is the last one, after Cancel.
       const buttons = await dialog.locator('form').getByRole('button').allInnerTexts();
       expect(buttons.at(-2), `${path}: ${buttons}`).toBe('Cancel');
       await close();

@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     const isCall = (url: URL) => url.pathname.startsWith('/api/v1/');
     await context.route(isCall, (route) => route.fulfill(refuse(401, 'UNAUTHORIZED')));
     await context.route('**/auth/refresh', (route) => route.fulfill(refuse(502, 'INTERNAL_ERROR')));
-    // A list that no part of the shell has read already: older rows would stay.
+    // A list that the shell has not read yet: cached rows would stay.
     await page.getByRole('link', { name: 'Schedules' }).first().click();
     await page.getByRole('alert').getByText('INTERNAL_ERROR').first().waitFor();
     expect(new URL(page.url()).pathname).toBe(`/o/${shop.slug}/schedules`);

@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../../server/testing/test-app.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
-/** Far less than the minute after which a page would look for itself. */
+/** Far less than the minute after which a page refetches by itself. */
 const soon = { timeout: 12_000 };
 
 describe.skipIf(!hasChromium)('an open page', () => {
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)('an open page', () => {
 
   test('outlives a restart of the service, and follows the new one', { tags: 'long' }, async () => {
     const { page } = owner;
-    // What has arrived once can be shown without the service.
+    // Loaded pages can be shown without the service.
     await page.getByRole('link', { name: 'Bike shop' }).waitFor();
     await page.getByRole('link', { name: 'Backups', exact: true }).click();
     await page.getByRole('table', { name: 'Backups' }).waitFor();
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)('an open page', () => {
     );
     await call(second, 'PATCH', `/projects/${shop.projectId}`, { name: 'Mended shop' });
     await page.getByRole('link', { name: 'Mended shop' }).waitFor(soon);
-    // Told, not looked for: the stream is there again.
+    // It came by the stream, not by a refetch.
     await call(second, 'PATCH', `/projects/${shop.projectId}`, { name: 'Shop' });
     await page.getByRole('link', { name: 'Shop', exact: true }).waitFor(soon);
     expect(await page.getByText('Reconnecting').count()).toBe(0);

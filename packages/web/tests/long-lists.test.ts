@@ -9,10 +9,10 @@ import { goInside } from '../testing/every-page.ts';
 import { type LongestTask, watchTasks } from '../testing/longest-task.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
-/** `npm run bench -- web` sets the place where the figures go, and asks for the whole size. */
+/** Set by `npm run bench -- web`: where to write the figures. Then the lists have their full size. */
 const report = process.env.LONG_LISTS_REPORT;
 const [backups, documents] = report ? [10_000, 20_000] : [1000, 1200];
-/** More are never drawn, however long the list is. */
+/** The most rows drawn at a time, however long the list is. */
 const drawnMax = 120;
 /** And not more between two frames, however far one jumps: a whole screen at once keeps the page busy for too long. A page
  * that had no processor for a while takes two steps in a row. */
@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)('a long list', () => {
       ),
     );
     owner = await dashboard.visit(shop.as.token);
-    // People scroll on a machine of their own: where the cores do not suffice, the service waits and not the page.
+    // People scroll on their own machine: if cores are short, the service waits and not the page.
     if (report) lowerThreadPriority();
   }, 300_000);
   afterAll(async () => {
@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)('a long list', () => {
   });
 
   const watch = async (page: Page): Promise<void> => {
-    // Notes how many rows are drawn at one go.
+    // Records how many rows are drawn at once.
     await page.evaluate(`(() => {
       globalThis.drawnAtOnce = 0;
       new MutationObserver((changes) => {
@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)('a long list', () => {
   }, async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/backups`);
-    // Looking for a role would keep the page itself busy.
+    // A locator by role would keep the page busy.
     const table = page.locator('table[aria-label="Backups"]');
     await table.waitFor();
     await page.waitForTimeout(500);

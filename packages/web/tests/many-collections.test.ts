@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)('hundreds of collections', () => {
     await page.getByText(`9 of ${collections} chosen`).waitFor();
     await page.getByRole('button', { name: 'Continue', exact: true }).click();
     await page.getByText('c0000, c0001, c0002, c0003, c0004 and 4 more').waitFor();
-    // Inside the backup the documents of one at the end of the tree stand beside it.
+    // The documents of a collection at the end of the tree are shown beside it.
     await page.goto(`/o/${shop.slug}/backups/${backupId}/browse`);
     await page.getByRole('button', { name: `Show all ${collections} collections` }).click();
     await page.getByRole('link', { name: nameOf(collections - 1) }).click();

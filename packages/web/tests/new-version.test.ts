@@ -12,7 +12,7 @@ describe.skipIf(!hasChromium)('a new version that has replaced the files of an o
     owner = await dashboard.visit(shop.as.token);
   });
   afterAll(async () => {
-    // The router tells the console of every page that could not be loaded.
+    // The router logs every page that could not be loaded.
     expect(owner.complaints.filter((said) => !/imported module|could not be loaded/.test(said))).toEqual([]);
     owner.complaints.length = 0;
     await dashboard.close();

@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium)('without an identity provider', () => {
     await page.getByRole('button', { name: 'Use this key from now on' }).click();
     await page.getByRole('status').getByText('This key is used from now on.').waitFor();
     await page.getByText(second.client_email).waitFor();
-    // Nothing is left to be lost.
+    // There is no unsaved input any more.
     await page.getByRole('link', { name: 'Backups', exact: true }).first().click();
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
   });

@@ -8,7 +8,7 @@ import { openShop, type Shop } from '../testing/shop.ts';
 const collection = 'odd, names';
 const script = '<img src=x onerror="globalThis.broken=1">';
 const ids = ['100%', 'a%2Fb', ' before', 'two\nlines', script, 'q?x=1&y#z', 'é'.repeat(700)];
-/** Of a select, the width of what is chosen, and the room for it. */
+/** The width of a select's chosen text, and the room for it. */
 async function chosenIn(page: Page, select: string): Promise<[number, number]> {
   return (await page.evaluate(`(() => {
     const select = document.querySelector(${JSON.stringify(select)});
@@ -86,13 +86,13 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
     await call('PATCH', `/storage-destinations/${shop.destinationId}`, { name });
     const schedule = await call('POST', '/schedules', { projectId: shop.projectId, name, cron: '0 3 * * *' });
     await call('POST', `/projects/${shop.projectId}/pitr/enable`, {});
-    // One that runs is shown above the others, with its project and its storage.
+    // A running backup is shown above the list, with its project and storage.
     shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 60_000 });
     const running = await call('POST', '/backups', { projectId: shop.projectId });
     await page.setViewportSize(phone);
     const found: string[] = [];
     await page.goto(`/o/${shop.slug}/nothing`);
-    // Not for a moment either: a phone would zoom out.
+    // Not even for a moment: a phone would zoom out.
     await page.evaluate(`
       globalThis.widest = 0;
       new MutationObserver(() => {
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
     expect(found).toEqual([]);
     shop.firestore.control.clearFaults();
     await call('POST', `/backups/${running.id}/cancel`, {});
-    // What is chosen can be read, too.
+    // The chosen option is readable.
     for (const [path, select] of [
       ['/backups', 'select[data-filter]'],
       ['/schedules/new', 'select[aria-label="After an outage"]'],

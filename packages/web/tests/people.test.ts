@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('people', () => {
     const members = await dashboard.app.request('GET', '/api/v1/organizations/current/members', shop.as);
     expect(members.body.data).toMatchObject([{ role: 'owner' }, { email: 'grace@example.com', role: 'viewer' }]);
 
-    // The mail is opened once more.
+    // The link in the mail is opened again.
     await guest.page.goto(link);
     await guest.page.getByText('This invitation is not open any more').waitFor();
     await guest.page.getByRole('heading', { name: 'Invitation', exact: true }).waitFor();
@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)('people', () => {
     expect(await transfer.isDisabled()).toBe(false);
     expect(await findings(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    // Of the owner, who is oneself, there is nothing to choose.
+    // The owner cannot change their own role.
     const own = page.getByRole('row').filter({ hasText: shop.owner.email });
     expect(await own.getByRole('button').count()).toBe(0);
     await dashboard.app.request('DELETE', `/api/v1/organizations/current/members/${member.id}`, shop.as);

@@ -4,7 +4,7 @@ import { untilEnded } from '../../server/testing/protected-project.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
-/** The button that is meant to be pressed is ink. */
+/** The primary button has the colour of ink. */
 const primary = /(^| )bg-ink( |$)/;
 
 describe.skipIf(!hasChromium)('the version that a document page proposes', () => {
@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)('the version that a document page proposes', () =>
     return id as string;
   }
 
-  /** What is proposed to come back, and what stands there now. */
+  /** The proposed version and the live one. */
   async function proposal(): Promise<string[]> {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/${path}`);
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)('the version that a document page proposes', () =>
   test('is the one before the accident, though a restore of everything brought that very one back before', async () => {
     await write('newer');
     const backupId = await shop.backUp('incremental');
-    // It stands there already, and is in the safety backup of a restore that changes nothing of it.
+    // It is already live, and in the safety backup of a restore that does not change it.
     await restore({ backupId });
     await write('worse');
     expect(await proposal()).toEqual(['newer', 'worse']);

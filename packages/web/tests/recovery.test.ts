@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByRole('heading', { name: /^Undone: the restore of bookings\/BK-204418/ }).waitFor();
     expect((await shop.documents.doc('bookings/BK-204418').get()).exists).toBe(false);
     await page.getByText('1 document removed', { exact: true }).waitFor();
-    // The question was answered; on the page of the undo it would mean the undo.
+    // The dialog is closed: on the page of the undo it would ask about the undo.
     expect(await page.getByRole('dialog').count()).toBe(0);
     const undo = (await dashboard.app.request('GET', '/api/v1/backups/restore', shop.as)).body.data;
     expect(undo.filter(({ undoOf, dryRun }: { undoOf: string; dryRun: boolean }) => undoOf && !dryRun)).toMatchObject([
@@ -97,7 +97,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await shop.documents.doc('bookings/seen').delete();
   });
 
-  /** What follows looks at the backups there are. */
+  /** The next tests use these backups. */
   async function untilDeleted(id: string): Promise<void> {
     await dashboard.app.request('DELETE', `/api/v1/backups/${id}`, shop.as);
     const read = () => dashboard.app.request('GET', `/api/v1/backups/${id}`, shop.as);
@@ -266,7 +266,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     const shown = (status: string) => page.getByRole('row').filter({ hasText: status }).filter({ hasText: 'fourth' });
     await open(`backup ${known[3]?.at}`);
     await shown('first').waitFor();
-    // As somebody shared it before a backup held it.
+    // As in a link that was shared before a backup held this version.
     await open(`live ${known[2]?.at}`);
     await shown('second').waitFor();
     await page.keyboard.press('[');
@@ -295,7 +295,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await says(10, '1 changed, 1 removed');
     await says(11, '1 changed, 1 added');
     await says(12, 'Created with 1 field');
-    // Out of sight nothing is read for nobody.
+    // A hidden page reads nothing.
     await page.setViewportSize(phone);
     await page.reload();
     await versions.nth(0).getByText('1 changed: n').waitFor();
@@ -315,7 +315,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
       body: { backupId, documentIds: ['bikes/B-0'] },
     });
     await untilEnded(dashboard.app, `/api/v1/backups/restore/${made.body.data.id}`, shop.as);
-    // More is compared than a screen holds.
+    // There are more differences than a screen holds.
     const texts = Array.from({ length: 12 }, (_, index) => [`field ${index}`, 'text '.repeat(20)]);
     await shop.documents.doc('bikes/B-0').set(Object.fromEntries(texts));
     await page.setViewportSize(phone);

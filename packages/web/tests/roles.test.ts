@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('whatever the role', () => {
         const sentence = page.getByText('That part of the settings is for the owner.');
         await expect.poll(() => sentence.count(), { message: role }).toBe(isOwner ? 0 : 1);
       }
-      // A link of an admin to what this role may not do says so, instead of a page on which nothing happens.
+      // A link to an action this role may not do says so.
       const hooks = (await dashboard.app.request('GET', '/api/v1/webhooks', shop.as)).body.data;
       for (const path of ['/projects?new=1', '/backups?new=1', '/storage?new=1', '/webhooks?new=1', '/team?new=1']) {
         await goInside(page, shop.slug, path);

@@ -21,7 +21,7 @@ function readManifest(): Record<string, Chunk> {
 const pagesOf = (chunks: Record<string, Chunk>) =>
   Object.keys(chunks).filter((name) => /^app\/pages\/.*\.tsx$/.test(name));
 
-/** A chunk and everything it cannot do without. */
+/** A chunk and everything it imports. */
 function withImports(chunks: Record<string, Chunk>, start: readonly string[]): Set<string> {
   const found = new Set<string>();
   const add = (name: string) => {

@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)('a storage that is being added', () => {
     await page.getByRole('heading', { name: 'In second', level: 1 }).waitFor();
     await switchTo(first, 'In first');
     await page.getByRole('button', { name: 'Test', exact: true }).click();
-    // What somebody has just asked for; how the last test of each went stands on its page all the same.
+    // The test that was just started; the page also shows the last test of each destination.
     const tested = page.getByRole('status').filter({ hasText: 'This place can hold backups' });
     await tested.waitFor();
     await page.getByLabel('Secret access key').fill('meant for the first');

@@ -25,7 +25,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await shop.close();
   });
 
-  /** Tab after tab, as somebody without a mouse does. */
+  /** Presses Tab again and again, like a person without a mouse. */
   async function tabTo(role: 'button' | 'link', name: RegExp | string) {
     const { page } = owner;
     const wanted = page.getByRole(role, { name });

@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)('what somebody typed and did not save', () => {
     const before = await name.inputValue();
     await name.fill('Riders');
     await stays('');
-    // Another tab is another form.
+    // Another tab shows another form.
     await page.getByRole('link', { name: 'Notifications' }).click();
     await question.getByRole('button', { name: 'Stay here' }).click();
     await name.fill(before);
@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)('what somebody typed and did not save', () => {
       await question.waitFor({ state: 'detached' });
       expect(await email.inputValue()).toBe('grace@example.com');
     }
-    // A browser lets Escape be refused once; the next one closes whatever is open.
+    // A browser lets a page refuse Escape only once; the next one closes the dialog.
     for (let times = 0; times < 4; times += 1) {
       await page.keyboard.press('Escape');
       await (times % 2 === 0 ? question.waitFor() : question.waitFor({ state: 'detached' }));
@@ -288,7 +288,7 @@ describe.skipIf(!hasChromium)('what somebody typed and did not save', () => {
         await page.keyboard.press('Control+c');
       },
       async () => {
-        // As on an address without HTTPS, where browsers keep it from pages.
+        // As without HTTPS, where browsers refuse the clipboard API.
         await page.evaluate('navigator.clipboard.writeText = undefined');
         await shown.getByRole('button', { name: 'Copy' }).click();
       },

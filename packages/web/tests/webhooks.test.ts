@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)('a webhook', () => {
 
     await shop.backUp();
     await receiver.arrivals('/hook', 1);
-    // Before anybody has chosen one of them.
+    // Before one of them is selected.
     await page.getByText('The receiver answers 500 Internal Server Error').waitFor();
     await page.getByRole('link', { name: 'backup.completed' }).click();
     await page.getByText('The receiver answers 500 Internal Server Error').waitFor();
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     await receiver.arrivals('/busy', 1);
     await page.goto(`/o/${shop.slug}/webhooks/${made.body.data.id}?event=backup.completed`);
     await page.getByRole('table', { name: 'Deliveries' }).getByText('500').waitFor();
-    // One colour for one meaning: what the page says of it, the bar at the left says in the same.
+    // The left bar uses the same colour as the page.
     const colourOf = (find: string) => page.evaluate(`getComputedStyle(${find}).color`);
     const inBar = `[...document.querySelectorAll('nav a span')].find((one) => one.parentElement.innerText.startsWith('Webhooks'))`;
     await page.getByRole('link', { name: /^Webhooks \d$/ }).waitFor();
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     await page.getByText('Signed with the current secret').waitFor();
     const view = page.getByRole('region', { name: /^dlv_/ });
     await view.getByText(/The next attempt is/).waitFor();
-    // Nothing of a disabled webhook is tried again, so no time is told and nothing is offered that would be refused.
+    // A disabled webhook gets no retries: no time is shown, and no action that would be refused.
     await dashboard.app.request('PATCH', `/api/v1/webhooks/${made.body.data.id}/toggle`, {
       ...shop.as,
       body: { enabled: false },

@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     return untilEnded(dashboard.app, `/api/v1/backups/restore/${made.body.data.id}`, shop.as);
   }
 
-  /** The service's own answer, with something changed in it. */
+  /** Answers with the service's own answer, changed. */
   const answerWith = (page: Page, path: RegExp, change: (data: never) => unknown) =>
     page.route(path, async (route: Route) => {
       const response = await route.fetch();
@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     await page.getByRole('complementary').getByText('Staging', { exact: true }).waitFor();
     await goInside(page, shop.slug, `/restores/new?backupId=${backupId}&step=how`);
     await page.getByText('Every collection in it becomes exactly what it was.').waitFor();
-    // What the questions cannot ask is not offered as if they did.
+    // The form cannot express this dry run, so the page does not offer it.
     const narrow = await restore({ collections: ['bikes'], options: { dryRun: true, includeSubcollections: false } });
     await goInside(page, shop.slug, `/restores/${narrow.id}`);
     await page.getByRole('heading', { name: /^Dry run/ }).waitFor();
@@ -249,13 +249,13 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const runs = page.locator('section', { has: page.getByRole('heading', { name: 'Next runs' }) });
     await runs.getByRole('listitem').first().waitFor();
     expect(await runs.getByText(/^(Full|Increment)/).count()).toBe(0);
-    // The steps begin anew at midnight: that is not every five hours.
+    // Steps restart at midnight: this is not "every five hours".
     await page.getByText('Backs up Shop 0 */5 * * * in UTC.').waitFor();
     await page.getByLabel('Newest backups kept').fill('9');
     await page.getByText('In place of keeping each for 30 days.').waitFor();
     await page.getByRole('button', { name: 'Save schedule' }).click();
     await page.getByText('9 newest').waitFor();
-    // The year ahead shows them before they are saved.
+    // The year ahead shows them before the save.
     const saved = async () => (await request('GET', `/schedules/${id}`)).body.data;
     await expect.poll(saved).toMatchObject({ retention: null, retentionPolicy: { last: 9 } });
   });
@@ -269,7 +269,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     });
     await page.goto(`/o/${shop.slug}/restores`);
     await page.getByRole('heading', { name: 'Restores', level: 1 }).waitFor();
-    // Neither the page nor a form gets what is typed before the field is there.
+    // What is typed before the field is mounted must reach neither the page nor a form.
     const box = page.getByRole('combobox', { name: 'Find anything' });
     await page.keyboard.press('Control+k');
     await page.keyboard.type('gschedulers');
@@ -305,7 +305,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     await page.getByRole('button', { name: 'Save' }).first().click();
     await page.getByText('Saved', { exact: true }).waitFor();
     expect(await nameNow()).toBe('Shop');
-    // What they did not type into is the colleague's, in the form as in the service.
+    // Fields they did not edit have the colleague's values, in the form and in the service.
     expect(await page.getByLabel('Time limit of a backup, minutes').inputValue()).toBe('47');
     expect((await request('GET', path)).body.data.settings.backupTimeoutMinutes).toBe(47);
   });

@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     await page.getByText('0 of 12 documents').waitFor();
     await page.getByRole('button', { name: 'Stop and undo…' }).click();
     const dialog = page.getByRole('dialog');
-    // Cancel would be doubtful in a question about stopping.
+    // "Cancel" would be ambiguous in a dialog about stopping.
     await dialog.getByRole('button', { name: 'Let it run' }).waitFor();
     await dialog.getByRole('button', { name: 'Stop', exact: true }).click();
     const isAsked = async () =>
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     let asked = 0;
     await page.route('**/pitr', async (route) => {
       asked++;
-      // The tries after the first answer take their time.
+      // Retries after the first answer take a while.
       if (asked > 3) await new Promise((resolve) => setTimeout(resolve, 4000));
       const error = { code: 'INTERNAL_ERROR', message: 'No.', requestId: 'req_1' };
       await route.fulfill({ status: 503, json: { success: false, error } }).catch(() => undefined);
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     await shop.backUp();
     await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/odd/turned`);
     await page.getByRole('row', { name: /U\+202E ?override/ }).waitFor();
-    // The moment is what tells backups apart, and the column is narrow.
+    // Backups differ by their time, and the column is narrow.
     const inside = page.getByRole('combobox', { name: 'Inside this backup' }).locator('option').first();
     await expect.poll(() => inside.textContent()).toMatch(/^\d+ \w+ \d\d:\d\d$/);
     const [value] = await page.getByRole('cell').filter({ hasText: 'U+202E' }).allInnerTexts();
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     const path = page.getByRole('link', { name: 'riders/new' });
     await path.waitFor();
     await page.setViewportSize(phone);
-    // The path has its line for itself.
+    // The path has its own line.
     const below = async () => (await page.getByText('Only there now', { exact: true }).boundingBox())?.y ?? 0;
     await expect.poll(below).toBeGreaterThan(((await path.boundingBox())?.y ?? 0) + 10);
     await page.setViewportSize(desktop);
@@ -296,7 +296,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     await page.route('**/service-account', async (route) => {
       if (route.request().method() !== 'POST' || isDone) return route.continue();
       isDone = true;
-      // Carried out, and then a proxy does not pass the answer on: the call is repeated.
+      // The call is carried out, but a proxy loses the answer: it is repeated.
       await route.fetch();
       await route.fulfill({ status: 503, body: '' });
     });
@@ -313,7 +313,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
   const request = (method: string, path: string, body?: object) =>
     dashboard.app.request(method, `/api/v1${path}`, { ...shop.as, ...(body ? { body } : {}) });
 
-  /** Keeps what the service answers to a call until it is let go. */
+  /** Holds back the answer of a call until it is released. */
   async function held(url: string) {
     const { promise, resolve } = Promise.withResolvers<void>();
     await owner.page.route(url, async (route) => {
@@ -337,7 +337,7 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     const answered = page.waitForResponse('**/schedules/*/run');
     letGo();
     await answered;
-    // What the answer makes the page read again comes behind where it might have led.
+    // The refetch after the answer comes after any navigation it might cause.
     await page.waitForResponse('**/api/v1/**');
     expect(new URL(page.url()).pathname).toBe(`/o/${shop.slug}/team`);
     await page.unrouteAll({ behavior: 'wait' });
