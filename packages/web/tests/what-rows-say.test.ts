@@ -104,11 +104,13 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     expect(await topOf('Yearly')).toBe(await topOf('Newest'));
     const titleOf = async (path: string) => {
       await goInside(page, shop.slug, path);
-      await page.locator('header select, header a').first().waitFor();
+      if (path.endsWith('/time')) await page.getByRole('combobox', { name: 'Project' }).waitFor();
       const { y, height } = (await page.getByRole('heading', { level: 1 }).boundingBox())!;
       return { y, height };
     };
-    expect(await titleOf(`/projects/${shop.projectId}/time`)).toEqual(await titleOf('/schedules'));
+    const usual = await titleOf('/schedules');
+    expect(await titleOf(`/projects/${shop.projectId}/time`)).toEqual(usual);
+    expect(await titleOf('/account')).toEqual(usual);
   });
 
   test('a schedule whose project and storage could not be asked for is not said to be well', async () => {
@@ -147,7 +149,7 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     await merge.getByText(/^merged \d+ \w+$/).waitFor();
     await merge.getByRole('link').first().click();
     await page.getByText(/Synthetic backup of Shop · By hand · merged Today/).waitFor();
-    // It was made last, and what it holds is two days old: documents are looked for in what is newer.
+    // It was made last, but its data is two days old: documents are searched in a newer backup.
     const [, increment, , first] = await call('GET', '/backups');
     const { snapshotTime } = await call('GET', `/backups/${made.id}`);
     await goInside(page, shop.slug, '/find?q=bikes/');

@@ -16,7 +16,7 @@ export interface Column<Row> {
   readonly align?: 'right';
   /** This cell holds the link to what the row stands for. */
   readonly isLink?: boolean;
-  /** Left out below this width. */
+  /** Hidden below this width. */
   readonly from?: 'md' | 'lg' | 'xl' | '2xl';
   readonly className?: string;
 }
@@ -27,9 +27,9 @@ interface TableProps<Row> {
   rows: readonly Row[];
   rowKey: (row: Row) => string;
   to?: ((row: Row) => string) | undefined;
-  /** On a phone a row is two lines. */
+  /** The two-line content of a row on a phone. */
   phone: (row: Row) => ReactNode;
-  /** Below an opened row. */
+  /** Shown below an opened row. */
   detail?: ((row: Row) => ReactNode | null) | undefined;
   tone?: ((row: Row) => string | undefined) | undefined;
   hasMore?: boolean;
@@ -43,7 +43,7 @@ const phoneRowHeightPx = 62;
 const virtualFrom = 80;
 const widths = { md: 'max-md:hidden', lg: 'max-lg:hidden', xl: 'max-xl:hidden', '2xl': 'max-2xl:hidden' } as const;
 
-/** Rows of one kind. Long ones are drawn only where somebody looks; more are fetched when their end comes near. */
+/** A table. Of a long list only visible rows are drawn; more are fetched near its end. */
 export function DataTable<Row>(props: TableProps<Row>) {
   const { columns, rows, rowKey, to, label } = props;
   const isPhone = useIsPhone();
@@ -71,7 +71,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
       <div ref={frame} className="overflow-hidden rounded-panel border border-line bg-surface md:overflow-x-auto">
         {isPhone ? (
           <ul aria-label={label}>
-            <li style={{ height: before }} className="empty:list-none" />
+            {before > 0 && <li style={{ height: before }} />}
             {shown.map(({ row, index }) => (
               <li key={rowKey(row)} data-index={index} className="border-line border-b last:border-b-0">
                 {to ? (
@@ -84,7 +84,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
                 {props.detail?.(row)}
               </li>
             ))}
-            <li style={{ height: after }} className="empty:list-none" />
+            {after > 0 && <li style={{ height: after }} />}
           </ul>
         ) : (
           <table className="w-full border-collapse text-table" aria-label={label} aria-rowcount={rows.length + 1}>

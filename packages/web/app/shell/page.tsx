@@ -25,7 +25,9 @@ export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions,
   usePageTitle(crumbs);
   return (
     <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-5 px-7 py-6 max-md:px-4 max-md:py-4">
-      <header className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3 max-sm:items-start">
+      <header
+        className={`flex flex-wrap justify-between gap-x-6 gap-y-3 max-sm:items-start ${subtitle ? 'items-end' : 'items-start'}`}
+      >
         <div className="min-w-0 max-sm:flex-1 max-sm:basis-60">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <PageHeading className={titleInput ? 'sr-only' : 'min-w-0 wrap-anywhere text-page font-semibold'}>
@@ -36,7 +38,12 @@ export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions,
           </div>
           {subtitle && <div className="mt-0.5 wrap-anywhere text-table text-ink2">{subtitle}</div>}
         </div>
-        {actions && <div className="flex flex-wrap items-center gap-2 max-sm:gap-1">{actions}</div>}
+        {actions && (
+          // Higher than the title: without a subtitle it would push the title down.
+          <div className={`flex flex-wrap items-center gap-2 max-sm:gap-1 ${subtitle ? '' : 'sm:-my-0.5'}`}>
+            {actions}
+          </div>
+        )}
       </header>
       {children}
     </div>

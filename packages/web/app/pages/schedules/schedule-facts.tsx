@@ -2,16 +2,14 @@ import type { Schedule } from '@holdfast/contract';
 import { useAll } from '../../api/calls.ts';
 import { TextLink } from '../../components/button.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
-import { Time } from '../../components/time.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { useProjectNames } from '../restores/shared.tsx';
 import { beyondWords } from './beyond-words.ts';
 import { draftOf } from './draft.ts';
 import { rhythmWords } from './rhythm-words.ts';
-import { keptWords } from './schedule-head.tsx';
 
-/** The settings, for people who may not change them. */
+/** The settings, for people who may not change them; what is kept and the next run stand above them. */
 export function ScheduleFacts({ schedule }: { schedule: Schedule }) {
   const nameOf = useProjectNames();
   const paths = usePaths();
@@ -40,8 +38,6 @@ export function ScheduleFacts({ schedule }: { schedule: Schedule }) {
               : placeOf(schedule.storageDestinationId),
           ],
           beyond !== '' && ['', beyond],
-          [columns.kept, keptWords(schedule)],
-          schedule.nextRunAt !== null && [columns.next, <Time key="n" at={schedule.nextRunAt} as="due" />],
         ]}
       />
     </Panel>
