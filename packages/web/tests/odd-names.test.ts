@@ -127,6 +127,7 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
       ['/schedules/new', 'select[aria-label="After an outage"]'],
     ] as const) {
       await goInside(page, shop.slug, path);
+      if (path === '/backups') await page.getByRole('button', { name: 'Filters' }).click();
       await page.locator(select).first().waitFor();
       const [words, room] = await chosenIn(page, select);
       expect(room, path).toBeGreaterThanOrEqual(words);

@@ -19,7 +19,7 @@ export function Filter({ label, value, options, onChange, isFirst, required }: F
   const isSet = value !== undefined && value !== '' && !required;
   return (
     <span
-      className={`control relative inline-flex min-w-0 items-center gap-1.5 pr-1! focus-within:outline-2 focus-within:outline-held ${isSet ? 'bg-bg' : ''}`}
+      className={`control relative inline-flex min-w-0 items-center gap-1.5 pr-1! focus-within:outline-2 focus-within:outline-held ${isSet ? 'bg-bg max-sm:col-span-2' : ''}`}
     >
       <label className="flex min-w-0 flex-1 items-center gap-1.5">
         <span className="shrink-0 text-ink2">{label}</span>
