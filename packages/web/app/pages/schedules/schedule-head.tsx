@@ -41,7 +41,7 @@ export function ScheduleHead({ schedule }: { schedule: Schedule }) {
   );
 }
 
-export function keptWords({ retention, retentionPolicy }: Schedule): string {
+function keptWords({ retention, retentionPolicy }: Schedule): string {
   const { head } = t.schedules;
   if (retention !== null) return head.days(retention);
   return keptCounts(retentionPolicy ?? {}) || head.all;
