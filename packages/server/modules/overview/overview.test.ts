@@ -83,7 +83,7 @@ test('faults of the connection, the storage, the last backups and their contents
   bench.sandbox.control.clearFaults();
   expect(await verdict()).toEqual(['unprotected', 'unauthorized', 'failing']);
   const { message } = (await bench.get('/overview')).projects[0].protection.reasons[0];
-  expect(message).toMatch(/connect it again/i);
+  expect(message).toMatch(/reconnect the project/i);
   await bench.backUp();
   expect(await verdict()).toEqual(['protected']);
   await asOwner(bench.app.databaseUrl, (client) => client.query(`update storage_destinations set status = 'error'`));
