@@ -2,7 +2,7 @@ import { isEngineError } from '@holdfast/engine';
 import { admitTasks, requestRescan } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import type { OpenedLog } from '../log-access.ts';
-import type { SegmentRow } from '../pitr-store.ts';
+import type { SegmentRow } from '../segment-store.ts';
 
 /**
  * A destination may have become another bucket, or be the former one again. When the newest segment does not lie there
