@@ -32,7 +32,7 @@ const drainMsMax = 180_000;
 /** The service as it comes, with its usual limits: what a tenant notices of another who does all that is allowed, and more. */
 export const noisyBench: Bench = {
   name: 'noisy',
-  about: `The slowest hundredth of GET /backups of tenants beside one that does everything it may at once, at and beyond its limits: backups, restores, imports, drills, exports, browsing, comparing, lists, ${webhooks} webhooks, wrong calls; against the same without it, in turns, all in one process with the usual limits.`,
+  about: `The slowest hundredth of GET /backups of tenants beside one that does everything it may at once, at and beyond its limits: backups, restores, imports, drills, exports, browsing, comparing, lists, ${webhooks} webhooks, wrong calls; against the same without it, in turns, one service of all roles with the usual limits.`,
   async run() {
     const authority = fileURLToPath(import.meta.resolve('@holdfast/server/testing/webhook-receiver'));
     const world = await createWorld({

@@ -12,7 +12,7 @@ const pauseMs = 4;
 /** Calls and a backup in one process: how much longer the slowest calls take while it runs. */
 export const responsiveBench: Bench = {
   name: 'responsive',
-  about: `The slowest hundredth of GET /backups, asked for by ${callers} callers at once, while the same process takes a backup of ${documents.toLocaleString('en-US')} documents, against the same while it does nothing else; in turns.`,
+  about: `The slowest hundredth of GET /backups, asked for by ${callers} callers at once, while the same service takes a backup of ${documents.toLocaleString('en-US')} documents, against the same while it does nothing else; in turns.`,
   async run() {
     const world = await createWorld({ documents, workers: 0, roles: 'api,worker,scheduler' });
     const asking = Callers.ofBackups(world.cluster, world.session, { callers, pauseMs });

@@ -63,10 +63,10 @@ function roomOf(index: number, count: number): string {
   return index === 0 ? 'max-w-40 shrink-0' : 'min-w-12 max-w-80';
 }
 
-/** Running backups and restores. */
+/** Running backups and restores. A preview changes nothing, so it is none. */
 function useRunning() {
   const backups = useRead('listBackups', { query: { status: 'running', limit: 20 } });
-  const restores = useRead('listRestores', { query: { status: 'running', limit: 20 } });
+  const restores = useRead('listRestores', { query: { status: 'running', dryRun: false, limit: 20 } });
   return { backups: backups.data?.data ?? [], restores: restores.data?.data ?? [] };
 }
 
