@@ -47,7 +47,7 @@ export interface AppOverrides {
    * The database server of the data folder, if it was started before the service was loaded; it ends with the service.
    */
   embeddedDatabase?: Promise<EmbeddedPostgres> | undefined;
-  /** The process that does the jobs of this service; it ends before the database. */
+  /** The process that does the jobs of this service; it ends before the databases. */
   jobProcess?: { stop(): Promise<void> } | undefined;
   /** Opens the sample database in another process. */
   openSample?: (named: NamedDatabase) => Promise<string>;
@@ -100,7 +100,6 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   const embeddedDatabase = overrides.embeddedDatabase ?? startEmbeddedDatabase(config, log);
   lifecycle.onClose('embedded database', () => stopEmbeddedDatabase(embeddedDatabase));
   const { jobProcess } = overrides;
-  if (jobProcess) lifecycle.onClose('process of the jobs', () => jobProcess.stop());
   const stopTracing = await startTracing(config, version);
   if (stopTracing) lifecycle.onClose('tracing', stopTracing);
   const clock = overrides.clock ?? systemClock;
@@ -145,6 +144,8 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   const { modules, authenticator, onDenied, checkStorage, signInLink, requireProvider, remindOfKits, measure } =
     composition;
   lifecycle.onClose('modules', () => composition.close());
+  // Its jobs may read the sample database, which is one of ours.
+  if (jobProcess) lifecycle.onClose('process of the jobs', () => jobProcess.stop());
   await queue.start();
   lifecycle.onClose('queue', () => queue.close(stopping.graceMs));
 

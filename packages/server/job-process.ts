@@ -1,15 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import type { NamedDatabase } from './modules/index.ts';
-import { secondMs } from './platform/durations.ts';
+import { minuteMs, secondMs } from './platform/durations.ts';
 import type { Logger } from './platform/log.ts';
 import { nodeOptions } from './platform/node-options.ts';
 
-const program = fileURLToPath(new URL('./run-jobs.ts', import.meta.url));
-/** It takes up to this long until an ended process is replaced. */
-const pauseMs = secondMs;
+const ownProgram = fileURLToPath(new URL('./run-jobs.ts', import.meta.url));
+/** Each pause after a short life is twice as long: a start takes seconds of a core, and those belong to the calls. */
+const pauseMsMin = secondMs;
+const pauseMsMax = minuteMs / 2;
+const shortLifeMs = minuteMs;
+/** For closing after the grace period: shorter than what the parent has, which still stops its database afterwards. */
+const usualClosingMs = 5 * secondMs;
 
 type OpenSample = (named: NamedDatabase) => Promise<string>;
 
@@ -17,6 +20,7 @@ type OpenSample = (named: NamedDatabase) => Promise<string>;
 export type Order =
   | { readonly kind: 'begin'; readonly config: Config }
   | { readonly kind: 'sample opened'; readonly request: number; readonly address: string }
+  | { readonly kind: 'sample not opened'; readonly request: number; readonly reason: string }
   | { readonly kind: 'stop' };
 
 /** The sample database lives in the process that answers calls. */
@@ -55,35 +59,66 @@ export function configOfJobs(config: Config, { databaseUrl, baseUrl }: Found): C
   };
 }
 
+export interface JobProcessOptions {
+  log: Logger;
+  graceMs: number;
+  /** For tests. */
+  program?: string;
+  pauseMs?: number;
+  closingMs?: number;
+}
+
 /** A child that does the jobs with a lower priority. It is started again when it ends, and ends with its parent. */
 export class JobProcess {
   readonly #log: Logger;
+  readonly #program: string;
+  readonly #pauseMsMin: number;
+  readonly #endingMs: number;
+  #pauseMs: number;
   #child: ChildProcess | undefined;
   #restart: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
 
-  constructor(log: Logger) {
+  constructor({ log, graceMs, program, pauseMs, closingMs }: JobProcessOptions) {
     this.#log = log;
+    this.#program = program ?? ownProgram;
+    this.#pauseMsMin = pauseMs ?? pauseMsMin;
+    this.#pauseMs = this.#pauseMsMin;
+    this.#endingMs = graceMs + (closingMs ?? usualClosingMs);
   }
 
   /** Does nothing if it was stopped meanwhile. */
   start(config: Config, openSample: OpenSample): void {
     if (this.#stopping) return;
-    const child = fork(program, {
-      execArgv: [...nodeOptions],
-      serialization: 'advanced',
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    this.#child = child;
-    tell(child, { kind: 'begin', config });
-    child.on('message', (message: OpenSampleRequest) => void this.#answer(child, message, openSample));
-    child.on('error', (error) => this.#log.error({ err: error }, 'the process of the jobs failed'));
-    child.once('exit', (code, signal) => {
+    const begunMs = performance.now();
+    const startAgain = (fields: object) => {
       this.#child = undefined;
       if (this.#stopping) return;
-      this.#log.error({ code, signal }, 'the process of the jobs ended and is started again');
-      this.#restart = setTimeout(() => this.start(config, openSample), pauseMs);
-    });
+      if (performance.now() - begunMs > shortLifeMs) this.#pauseMs = this.#pauseMsMin;
+      const againInMs = this.#pauseMs;
+      this.#pauseMs = Math.min(2 * againInMs, pauseMsMax);
+      this.#log.error({ ...fields, againInMs }, 'the process of the jobs ended and is started again');
+      this.#restart = setTimeout(() => this.start(config, openSample), againInMs);
+    };
+    try {
+      const child = fork(this.#program, {
+        execArgv: [...nodeOptions, ...sharedOptions()],
+        serialization: 'advanced',
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+      this.#child = child;
+      tell(child, { kind: 'begin', config });
+      child.on('message', (message: OpenSampleRequest) => void this.#answer(child, message, openSample));
+      child.on('error', (error) => {
+        // One that never came to be has no exit either.
+        if (child.pid === undefined) startAgain({ err: error });
+        else this.#log.error({ err: error }, 'the process of the jobs failed');
+      });
+      child.once('exit', (code, signal) => startAgain({ code, signal }));
+    } catch (error) {
+      // Without memory for another process Node throws.
+      startAgain({ err: error });
+    }
   }
 
   /** Resolves when its jobs were handed back and it has ended. */
@@ -94,16 +129,34 @@ export class JobProcess {
 
   async #end(): Promise<void> {
     clearTimeout(this.#restart);
-    if (!this.#child) return;
-    const exit = once(this.#child, 'exit');
-    tell(this.#child, { kind: 'stop' });
+    const child = this.#child;
+    if (child?.pid === undefined) return;
+    const exit = new Promise((resolve) => child.once('exit', resolve));
+    tell(child, { kind: 'stop' });
+    const timer = setTimeout(() => {
+      this.#log.error('the process of the jobs did not end in time and is killed');
+      child.kill('SIGKILL');
+    }, this.#endingMs);
     await exit;
+    clearTimeout(timer);
   }
 
   async #answer(child: ChildProcess, { kind, request, named }: OpenSampleRequest, openSample: OpenSample) {
     // A program that watches files sends messages of its own.
-    if (kind === 'open sample') tell(child, { kind: 'sample opened', request, address: await openSample(named) });
+    if (kind !== 'open sample') return;
+    try {
+      tell(child, { kind: 'sample opened', request, address: await openSample(named) });
+    } catch (error) {
+      tell(child, { kind: 'sample not opened', request, reason: String(error) });
+    }
   }
+}
+
+/** What an operator told Node, such as a limit of memory, but for what only one process can have. */
+function sharedOptions(): string[] {
+  // The value of an option may be an argument of its own, and then the two cannot be told apart.
+  if (!process.execArgv.every((option) => option.startsWith('-'))) return [];
+  return process.execArgv.filter((option) => !/^--(inspect|debug|watch)/.test(option));
 }
 
 /** A child that has just ended needs no orders. */

@@ -19,6 +19,7 @@ export async function runJobs(config: Config, ending: Promise<unknown>): Promise
   });
   try {
     tuneCollector();
+    process.on('message', hearOfSample);
     app = await startApp(config, { log, openSample, listens: false });
   } catch (error) {
     log.fatal({ err: error }, 'the process of the jobs could not start');
@@ -28,17 +29,22 @@ export async function runJobs(config: Config, ending: Promise<unknown>): Promise
 }
 
 let requests = 0;
+const asked = new Map<number, { resolve(address: string): void; reject(reason: Error): void }>();
+
+function hearOfSample(order: Order): void {
+  if (order.kind !== 'sample opened' && order.kind !== 'sample not opened') return;
+  const waiting = asked.get(order.request);
+  asked.delete(order.request);
+  if (order.kind === 'sample opened') waiting?.resolve(order.address);
+  else waiting?.reject(new Error(`The sample database could not be opened: ${order.reason}`));
+}
 
 /** The sample lives in the parent, where calls look at it too. */
 function openSample(named: NamedDatabase): Promise<string> {
   requests += 1;
   const request: OpenSampleRequest = { kind: 'open sample', request: requests, named };
-  return new Promise((resolve) => {
-    process.on('message', function listen(order: Order) {
-      if (order.kind !== 'sample opened' || order.request !== request.request) return;
-      process.off('message', listen);
-      resolve(order.address);
-    });
+  return new Promise((resolve, reject) => {
+    asked.set(request.request, { resolve, reject });
     process.send?.(request);
   });
 }

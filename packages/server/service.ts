@@ -4,6 +4,7 @@ import { type App, startApp } from './app.ts';
 import type { Config } from './config.ts';
 import { configOfCalls, configOfJobs, hasJobProcess, JobProcess } from './job-process.ts';
 import type { EmbeddedPostgres } from './platform/database/embedded-postgres.ts';
+import { secondMs } from './platform/durations.ts';
 import type { Logger } from './platform/log.ts';
 import { endInTime, endOnUnexpected } from './process-end.ts';
 
@@ -17,7 +18,9 @@ export interface Begun {
 /** Runs until it is told to end. */
 export async function runService(config: Config, { ending, log, embeddedDatabase }: Begun): Promise<void> {
   const collector = tuneCollector();
-  const jobProcess = hasJobProcess(config) ? new JobProcess(log) : undefined;
+  const jobProcess = hasJobProcess(config)
+    ? new JobProcess({ log, graceMs: config.SHUTDOWN_GRACE_SECONDS * secondMs })
+    : undefined;
   const app = await startApp(jobProcess ? configOfCalls(config) : config, {
     log,
     embeddedDatabase,
