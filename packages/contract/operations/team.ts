@@ -184,7 +184,7 @@ export const rotateServiceAccount = operation({
   tag,
   summary: 'Rotate the API key',
   description:
-    'Returns a new key, once. The old key stays valid for the chosen grace period. Another rotation in that time ends the key before it at once.',
+    'Returns a new key, once. The old key stays valid for the chosen grace period. At most two keys work: another rotation in that time ends the older of the two at once.',
   access: managesTeam,
   body: rotateServiceAccountRequest,
   bodyOptional: true,

@@ -289,7 +289,9 @@ export const importBackupRequest = z.strictObject({
   metadata: z.strictObject({
     createdAt: instant()
       .optional()
-      .describe('When the data was current; not in the future. If the file itself contains this time, that is used.'),
+      .describe(
+        'When the data was current; not in the future. A backup of Holdfast contains this time itself; then that is used.',
+      ),
     type: z.enum(['full', 'incremental']).default('full'),
     source: z
       .enum(importSources)

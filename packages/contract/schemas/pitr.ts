@@ -78,7 +78,7 @@ export const knownVersion = z
     backupId: identifier('bkp').nullable(),
     heldBy: identifier('bkp')
       .nullable()
-      .describe('A backup that has this version, if this page found one; null for a deletion.'),
+      .describe('A backup that has this version, if this page found one; otherwise null, as for a deletion.'),
     change: z.enum(['created', 'changed', 'deleted']),
     updateTime: firestoreTime().nullable().describe('Null for a deleted document.'),
   })

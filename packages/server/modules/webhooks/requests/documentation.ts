@@ -33,7 +33,7 @@ const introduction = `# Webhooks
 A webhook is an HTTPS address of yours that Holdfast calls when something happens. Create one with
 \`POST ${pathOf('createWebhook')} {name, url, events}\`. \`events\` takes exact names, prefixes such as \`backup.*\`, and \`*\`;
 wildcards also match events that are added later. \`filters\` narrow it down: \`projects\` (ids), \`trigger\` and
-\`excludeTrigger\`. A restore from one project into another concerns both. Projects and triggers that do not exist are refused. An event without a project or trigger does not pass a filter on it.
+\`excludeTrigger\`. A restore from one project into another concerns both. Projects and triggers that do not exist are refused. An event without a project or trigger does not pass \`projects\` or \`trigger\`.
 
 ## Two formats
 
