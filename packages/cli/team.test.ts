@@ -140,7 +140,7 @@ test('the encryption key is supplied, rotated and withdrawn, and the kit is take
     /Whose +yours\nKind +passphrase/,
   );
   const id = await backUp('--collections', 'edge');
-  expect((await holdfast('encryption-key', 'rotate')).out).toMatch(/^The keys of \d+ backups are wrapped anew/);
+  expect((await holdfast('encryption-key', 'rotate')).out).toMatch(/^The keys of \d+ backups are re-wrapped/);
   const kit = join(folder, 'kit.txt');
   expect((await holdfast('recovery-kit', kit)).code).toBe(0);
   expect(await readFile(kit, 'utf8')).toMatch(/^key /m);

@@ -41,7 +41,7 @@ export function backupCommand(): Command {
     .option('-i, --incremental [parent]', 'only what changed since the latest (or the named) backup')
     .option('--auth-users', 'include the accounts of Firebase Authentication')
     .option('--concurrency <ranges>', 'ranges read at the same time', positiveInteger, 4)
-    .option('--read-rate <documents>', 'at most so many documents per second', positiveInteger)
+    .option('--read-rate <documents>', 'at most this many documents per second', positiveInteger)
     .action(
       async (options: BackupOptions) =>
         await withSession(options, (session) => backUp(session, options), { isMade: true }),

@@ -29,8 +29,8 @@ export function browseCommand(): Command {
     .argument('[path]', 'a collection (users) or a document (users/ada)', anyPath)
     .option('--prefix <id>', 'only ids that begin so')
     .option('--search <text>', 'only documents with this text in their id or in any string, whatever the case')
-    .option('--after <path>', 'continue behind this document')
-    .option('--limit <count>', 'at most so many documents', positiveInteger, 50)
+    .option('--after <path>', 'continue after this document')
+    .option('--limit <count>', 'at most this many documents', positiveInteger, 50)
     .option('-r, --recursive', 'with subcollections')
     .action(
       async (reference: string, path: string | undefined, options: BrowseOptions) =>

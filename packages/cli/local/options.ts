@@ -43,7 +43,7 @@ export function withScope(command: Command): Command {
   return command
     .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
     .option('--exclude <paths...>', 'leave these collections out', collectionPaths)
-    .option('--no-subcollections', 'without what lies below the documents of these collections');
+    .option('--no-subcollections', 'without the collections below the documents of these collections');
 }
 
 export function scopeOf({ collections, exclude, subcollections }: ScopeOptions): Scope {

@@ -64,8 +64,8 @@ export function restoreCommand(): Command {
     .option('--no-ramp-up', 'write at full speed at once')
     .option('--no-rewrite-references', 'leave references into the original database as they are')
     .option('--auth-users', 'restore the accounts as well')
-    .option('--after <path>', 'continue behind this document')
-    .option('--began <time>', 'when the stopped run began: --delete-extra leaves what came later', instant)
+    .option('--after <path>', 'continue after this document')
+    .option('--began <time>', 'when the stopped run began: --delete-extra leaves documents created later', instant)
     .action(
       async (reference: string, options: RestoreOptions) =>
         await withSession(options, (session) => restore(session, reference, options)),
@@ -231,8 +231,8 @@ function stopped(reached: ApplyProgress | undefined, began: string | undefined):
     {
       exit: exitCode.cancelled,
       remedy: after
-        ? `The same command with --after '${after.replaceAll("'", "'\\''")}'${since} goes on from there.`
-        : 'The same command begins anew.',
+        ? `The same command with --after '${after.replaceAll("'", "'\\''")}'${since} continues from there.`
+        : 'The same command starts from the beginning.',
     },
   );
 }

@@ -53,7 +53,7 @@ function entriesCommand(): Command {
 function verifyCommand(): Command {
   return serviceCommand(
     'verify',
-    'walk the chain of the log; exits 3 when an entry was changed, removed or added',
+    'check the hash chain of the log; exits 3 when an entry was changed, removed or added',
   ).action(
     async (options: ServiceOptions) =>
       await withService(options, async ({ client }) => {

@@ -20,7 +20,7 @@ export function drillCommand(): Command {
 }
 
 function startDrill(): Command {
-  return withWait(serviceCommand('start', 'restore a backup on trial, compare every document and measure the time'))
+  return withWait(serviceCommand('start', 'restore a backup as a test, compare every document and measure the time'))
     .argument(...backupArgument)
     .option(
       '-t, --target <project>',

@@ -42,13 +42,13 @@ function setCommand(): Command {
 }
 
 function rotateCommand(): Command {
-  return serviceCommand('rotate', 'wrap the key of every backup anew, without touching backup data').action(
+  return serviceCommand('rotate', 're-wrap the key of every backup, without touching backup data').action(
     async (options: ServiceOptions) =>
       await withService(options, async ({ client }) => {
         const rotated = await client.rotateEncryptionKey();
         if (options.json) return printJson(rotated);
         printLine(
-          `The keys of ${formatCount(rotated.rewrapped)} backups are wrapped anew, under version ${rotated.version}.`,
+          `The keys of ${formatCount(rotated.rewrapped)} backups are re-wrapped, under version ${rotated.version}.`,
         );
         process.stderr.write('Take a new recovery kit now: `holdfast recovery-kit`.\n');
       }),

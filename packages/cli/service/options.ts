@@ -41,7 +41,7 @@ export interface ListOptions extends ServiceOptions {
 }
 
 export function listCommand(description: string): Command {
-  return serviceCommand('list', description).option('--limit <count>', 'at most so many', positiveInteger, 50);
+  return serviceCommand('list', description).option('--limit <count>', 'at most this many', positiveInteger, 50);
 }
 
 export interface WaitOptions extends ServiceOptions {
@@ -49,7 +49,7 @@ export interface WaitOptions extends ServiceOptions {
 }
 
 export function withWait(command: Command): Command {
-  return command.option('-w, --wait', 'stay until it has ended, showing how it goes');
+  return command.option('-w, --wait', 'wait until it has ended, and show its progress');
 }
 
 export function positiveInteger(text: string): number {

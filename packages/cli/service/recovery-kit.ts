@@ -6,7 +6,7 @@ import { type ServiceOptions, serviceCommand } from './options.ts';
 import { withService } from './session.ts';
 
 export function recoveryKitCommand(): Command {
-  return serviceCommand('recovery-kit', 'write down the keys that open the backups when the service is gone (owner)')
+  return serviceCommand('recovery-kit', 'save the keys that open the backups when the service is gone (owner)')
     .argument('[file]', 'where to', 'recovery-kit.txt')
     .action(
       async (file: string, options: ServiceOptions) =>

@@ -37,7 +37,7 @@ function previewCommand(): Command {
 
 function unfreezeCommand(): Command {
   return withYes(
-    serviceCommand('unfreeze', 'let retention of a project go on after an anomaly, when you have had a look'),
+    serviceCommand('unfreeze', 'let retention of a project continue after an anomaly that you have looked at'),
   )
     .argument(...projectArgument)
     .action(
@@ -45,7 +45,7 @@ function unfreezeCommand(): Command {
         await withService(options, async ({ client }) => {
           const params = { projectId: await projectIdOf(client, reference) };
           await confirm(
-            `Let retention of ${reference} go on? What its rules no longer keep goes within minutes.`,
+            `Let retention of ${reference} continue? Backups that its rules no longer keep are removed within minutes.`,
             options,
           );
           const project = await client.unfreezeRetention({ params });

@@ -30,7 +30,7 @@ export async function withInterrupt(work: (signal: AbortSignal) => Promise<void>
   } catch (cause) {
     const isReported = cause instanceof CommandFailure && cause.exit === exitCode.cancelled;
     if (!stop.signal.aborted || isReported) throw cause;
-    throw new CommandFailure('CANCELLED', 'Stopped; what the service has begun goes on there.', {
+    throw new CommandFailure('CANCELLED', 'Stopped; work that the service has begun continues there.', {
       exit: exitCode.cancelled,
       remedy: 'See `holdfast status`; `cancel` stops a backup or a restore.',
       cause,

@@ -20,7 +20,7 @@ const pollMs = 1000;
 const jobsMax = 100;
 
 export function statusCommand(): Command {
-  return serviceCommand('status', 'how backups and restores go: one, or all that wait or run')
+  return serviceCommand('status', 'progress of a backup or a restore, or of all that wait or run')
     .argument('[id]', 'a backup or a restore')
     .option('-w, --watch', 'stay until they have ended; with --json a line for each change')
     .action(

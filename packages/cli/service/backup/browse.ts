@@ -17,9 +17,9 @@ export interface BrowseOptions extends ListOptions {
 export function withBrowseOptions(command: Command): Command {
   return command
     .argument('[collection]', 'such as users or users/ada/orders', collectionPath)
-    .option('--prefix <id>', 'only document ids that begin so')
-    .option('--search <text>', 'only documents with this text in their id or in any string, whatever the case')
-    .option('--limit <count>', 'at most so many documents', positiveInteger, 50);
+    .option('--prefix <id>', 'only document ids that begin with this')
+    .option('--search <text>', 'only documents with this text in their id or in any string; case is ignored')
+    .option('--limit <count>', 'at most this many documents', positiveInteger, 50);
 }
 
 export function browseCommand(): Command {

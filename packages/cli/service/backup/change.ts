@@ -40,7 +40,7 @@ export function releaseCommand(): Command {
 }
 
 export function deleteCommand(): Command {
-  return withYes(serviceCommand('delete', 'delete a backup for good'))
+  return withYes(serviceCommand('delete', 'delete a backup permanently'))
     .argument('<backup>', 'id')
     .action(
       async (backupId: string, options: ServiceOptions & ConfirmOptions) =>

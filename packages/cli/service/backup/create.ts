@@ -26,7 +26,7 @@ export function createCommand(): Command {
     .addOption(new Option('-t, --type <type>', 'what kind of backup').choices(backupTypes).default('full'))
     .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
     .option('--exclude <paths...>', 'leave these collections out', collectionPaths)
-    .option('--no-subcollections', 'without what lies below the documents of the named collections')
+    .option('--no-subcollections', 'without the collections below the documents of the named collections')
     .option('--auth-users', "with the accounts, whatever the project's setting")
     .option('--no-auth-users', "without the accounts, whatever the project's setting")
     .option('-s, --storage <names...>', 'ids or names of the destinations; absent: the default one')

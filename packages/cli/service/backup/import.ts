@@ -16,7 +16,7 @@ interface ImportOptions extends WaitOptions {
 
 export function importCommand(): Command {
   return withWait(serviceCommand('import', 'make a backup of a file or folder that lies in a destination'))
-    .argument('<path>', 'where it lies, below the prefix of the destination')
+    .argument('<path>', 'its path below the prefix of the destination')
     .requiredOption('-p, --project <project>', 'whose backup it becomes: id or name')
     .requiredOption('-s, --storage <storage>', 'the destination it lies in: id or name')
     .addOption(

@@ -24,7 +24,7 @@ export function listCommand(): Command {
     .addOption(new Option('--status <status>', 'only in this state').choices(jobStatuses))
     .addOption(new Option('--type <type>', 'only of this kind').choices(backupTypes))
     .addOption(new Option('--trigger <trigger>', 'only what was started so').choices(backupTriggers))
-    .option('--storage <destination>', 'only what lies in this destination')
+    .option('--storage <destination>', 'only backups in this destination')
     .option('--from <time>', 'made at this time or date, or later')
     .option('--to <time>', 'made before this time, or on this date')
     .action(

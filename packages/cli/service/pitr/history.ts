@@ -11,7 +11,7 @@ export function historyCommand(): Command {
   return serviceCommand('history', 'every captured version of a document, newest first')
     .argument(...projectArgument)
     .argument('<document>', 'a path such as users/ada', documentPath)
-    .option('--limit <count>', 'at most so many', positiveInteger, 50)
+    .option('--limit <count>', 'at most this many', positiveInteger, 50)
     .action(
       async (reference: string, document: string, options: ServiceOptions & { readonly limit: number }) =>
         await withService(options, async ({ client }) => {

@@ -15,7 +15,7 @@ type Settings = NonNullable<Parameters<Client['createProject']>[0]['body']['sett
 export function withSettings(command: Command): Command {
   return command
     .option('--timeout-minutes <minutes>', 'a backup that takes longer fails', positiveInteger)
-    .option('--read-rate-limit <count>', 'at most so many documents a second', positiveInteger)
+    .option('--read-rate-limit <count>', 'at most this many documents a second', positiveInteger)
     .option('--max-reads <count>', 'a backup that would read more stops', positiveInteger)
     .option('--auth-users', 'backups hold the accounts as well')
     .option('--no-ramp-up', 'restores write at full speed from the start');

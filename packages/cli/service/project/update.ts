@@ -19,7 +19,7 @@ export function updateCommand(): Command {
     .option('--no-read-rate-limit', 'as many documents a second as the source gives')
     .option('--no-max-reads', 'backups read as much as they need')
     .option('--no-auth-users', 'backups leave the accounts out')
-    .option('--ramp-up', 'restores begin slowly, as Google asks')
+    .option('--ramp-up', 'restores begin slowly, as Google recommends')
     .action(
       async (reference: string, options: UpdateOptions) =>
         await withService(options, async ({ client }) => {

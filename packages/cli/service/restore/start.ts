@@ -23,7 +23,7 @@ export function startCommand(): Command {
     .option('-t, --target <project>', 'into this project; absent: where the backup comes from')
     .option('--delete-extra', 'delete what the backup does not have, within the chosen collections')
     .option('--no-safety-backup', 'do not first save what is about to be overwritten')
-    .option('--no-subcollections', 'without what lies below the documents of the named collections')
+    .option('--no-subcollections', 'without the collections below the documents of the named collections')
     .option('--no-rewrite-references', 'leave references into the original database as they are')
     .option('--auth-users', 'with the accounts')
     .option('--no-auth-users', 'without the accounts, though the backup holds them')

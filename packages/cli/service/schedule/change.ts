@@ -90,7 +90,7 @@ export const pauseCommand = pauseOrResume('pause', 'let a schedule do nothing un
 export const resumeCommand = pauseOrResume('resume', 'let a paused schedule go on from now', true);
 
 export function runCommand(): Command {
-  return withWait(serviceCommand('run', 'run a schedule now, besides its due times'))
+  return withWait(serviceCommand('run', 'run a schedule now, in addition to its due times'))
     .argument(...scheduleArgument)
     .action(
       async (reference: string, options: WaitOptions) =>

@@ -30,14 +30,14 @@ export function withSettings(command: Command): Command {
     .option('--full-every <n>', 'every n-th of incremental backups is full (7)', positiveInteger)
     .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
     .option('--exclude <paths...>', 'leave these collections out', collectionPaths)
-    .option('--no-subcollections', 'without what lies below the documents of the named collections')
+    .option('--no-subcollections', 'without the collections below the documents of the named collections')
     .option('-s, --storage <names...>', 'ids or names of the destinations; absent: the default one')
-    .option('--retention <days>', 'keep each backup for so many days', positiveInteger)
+    .option('--retention <days>', 'keep each backup for this many days', positiveInteger)
     .option('--keep <rules>', 'or keep by periods: last:3,daily:7,weekly:4,monthly:12,yearly:5', parsePolicy)
     .addOption(new Option('--catch-up <how>', 'what an outage missed').choices(['latest', 'skip']))
     .option('--missed-after <minutes>', 'a run that has not begun by then is missed (15)', positiveInteger)
     .option('--verify-every <n>', 'verify every n-th backup', positiveInteger)
-    .option('--drill-every <n>', 'restore every n-th backup on trial', positiveInteger);
+    .option('--drill-every <n>', 'run a drill with every n-th backup', positiveInteger);
 }
 
 export async function settingsOf(client: Client, options: SettingOptions) {

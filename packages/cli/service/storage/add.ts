@@ -30,11 +30,11 @@ export function addCommand(): Command {
     .option('-b, --bucket <name>', 'bucket of s3, spaces or gcs')
     .option('--region <region>', 'region of the bucket')
     .option('--endpoint <address>', 'for storage that speaks the protocol of S3 elsewhere')
-    .option('--force-path-style', 'the bucket stands in the path, not in the host name')
+    .option('--force-path-style', 'the bucket is in the path, not in the host name')
     .option('--prefix <prefix>', 'keep everything below this prefix')
     .option('--path <folder>', 'the folder of type local')
     .option('--object-lock <mode:days>', 'governance:30 or compliance:30', parseObjectLock)
-    .option('--default', 'backups that name no destination go here')
+    .option('--default', 'the destination of backups that name none')
     .action(
       async (name: string, options: AddOptions) =>
         await withService(options, async ({ client }) => {

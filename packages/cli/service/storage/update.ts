@@ -30,12 +30,12 @@ export function updateCommand(): Command {
     .option('--bucket <name>', 'another bucket, to which its backups were copied; needs the credentials again')
     .option('--region <region>', 'another region; needs the credentials again')
     .option('--endpoint <address>', 'another address, "" for the usual one; needs the credentials again')
-    .option('--force-path-style', 'the bucket stands in the path, not in the host name')
-    .option('--no-force-path-style', 'the bucket stands in the host name')
+    .option('--force-path-style', 'the bucket is in the path, not in the host name')
+    .option('--no-force-path-style', 'the bucket is in the host name')
     .option('--object-lock <mode:days>', 'governance:30 or compliance:30, for new backups', parseObjectLock)
     .option('--no-object-lock', 'lock new backups no longer')
-    .option('--default', 'backups that name no destination go here')
-    .option('--no-default', 'they go here no longer')
+    .option('--default', 'the destination of backups that name none')
+    .option('--no-default', 'no longer the default')
     .option('--credentials', 'new ones, from the options below or from the environment')
     .action(
       async (reference: string, options: UpdateOptions) =>

@@ -26,7 +26,7 @@ function listInvitations(): Command {
 }
 
 function resendCommand(): Command {
-  return serviceCommand('resend', 'send the e-mail again; the seven days begin anew')
+  return serviceCommand('resend', 'send the e-mail again; the seven days start again')
     .argument(...invitationArgument)
     .action(
       async (reference: string, options: ServiceOptions) =>
@@ -34,7 +34,7 @@ function resendCommand(): Command {
           const inviteId = await invitationIdOf(client, reference);
           const resent = await client.resendInvitation({ params: { inviteId } });
           if (options.json) printJson(resent);
-          else printLine(`Sent again to ${resent.email}, good until ${resent.expiresAt}.`);
+          else printLine(`Sent again to ${resent.email}, valid until ${resent.expiresAt}.`);
         }),
     );
 }

@@ -37,8 +37,8 @@ function listMembers(): Command {
 }
 
 function inviteCommand(): Command {
-  return serviceCommand('invite', 'invite a person by e-mail; the link is good for seven days')
-    .argument('<email>', 'whom to invite')
+  return serviceCommand('invite', 'invite a person by e-mail; the link is valid for seven days')
+    .argument('<email>', 'the address to invite')
     .addOption(new Option('-r, --role <role>', 'as what').choices(invitedRoles).default('member'))
     .action(
       async (email: string, options: ServiceOptions & { role: (typeof invitedRoles)[number] }) =>

@@ -10,8 +10,8 @@ export function organizationCommand(): Command {
 }
 
 function createCommand(): Command {
-  return serviceCommand('create', 'found an organization; commands work in it from then on')
-    .argument('<name>', 'what it is called')
+  return serviceCommand('create', 'create an organization; later commands work in it')
+    .argument('<name>', 'its name')
     .action(
       async (name: string, options: ServiceOptions) =>
         await withInterrupt(async (signal) => {
@@ -28,8 +28,8 @@ function createCommand(): Command {
 }
 
 function renameCommand(): Command {
-  return serviceCommand('rename', 'call the organization otherwise')
-    .argument('<name>', 'what it is called from now on')
+  return serviceCommand('rename', 'rename the organization')
+    .argument('<name>', 'the new name')
     .action(
       async (name: string, options: ServiceOptions) =>
         await withInterrupt(async (signal) => {

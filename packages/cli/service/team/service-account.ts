@@ -55,8 +55,8 @@ function createCommand(): Command {
 }
 
 function rotateCommand(): Command {
-  return serviceCommand('rotate', 'make a new key; the old one works on for a while')
-    .option('--grace-seconds <seconds>', 'so long the old key works (86400)', parseSeconds)
+  return serviceCommand('rotate', 'make a new key; the old one stays valid for a while')
+    .option('--grace-seconds <seconds>', 'how long the old key stays valid (86400)', parseSeconds)
     .action(
       async (options: RotateOptions) =>
         await withService(options, async ({ client }) => {
@@ -83,7 +83,7 @@ function deleteCommand(): Command {
 
 /** Needs no service: the list is part of the contract. */
 function scopesCommand(): Command {
-  return serviceCommand('scopes', 'what a service account can be allowed').action(({ json }: ServiceOptions) => {
+  return serviceCommand('scopes', 'list the scopes of service accounts').action(({ json }: ServiceOptions) => {
     if (json) printJson({ scopes: scopes.map((scope) => ({ scope, description: scopeDescriptions[scope] })) });
     else printTable([['SCOPE', 'ALLOWS'], ...scopes.map((scope) => [scope, scopeDescriptions[scope]])]);
   });

@@ -26,7 +26,7 @@ export function addCommand(): Command {
     .option('--secret-file <file>', 'sign with this secret; - reads it from the input; absent: one is made')
     .option('--header <name:value>', 'sent with every delivery; may be given again', addHeader)
     .option('--timeout-ms <milliseconds>', 'how long the receiver may take (30000)', positiveInteger)
-    .option('--no-retry', 'send once, whatever becomes of it')
+    .option('--no-retry', 'send once, also when it fails')
     .option('-p, --project <projects...>', 'only events of these projects')
     .action(
       async (name: string, url: string, options: AddOptions) =>

@@ -27,7 +27,7 @@ export function testCommand(): Command {
 }
 
 export function rotateSecretCommand(): Command {
-  return serviceCommand('rotate-secret', 'make a new secret; the old one signs beside it for 24 hours')
+  return serviceCommand('rotate-secret', 'make a new secret; the old one also signs for 24 hours')
     .argument(...webhookArgument)
     .action(
       async (reference: string, options: ServiceOptions) =>
@@ -60,7 +60,7 @@ export const switchCommands = [
 ];
 
 export function deleteCommand(): Command {
-  return withYes(serviceCommand('delete', 'delete a webhook and what it knows of its deliveries'))
+  return withYes(serviceCommand('delete', 'delete a webhook and the records of its deliveries'))
     .argument(...webhookArgument)
     .action(
       async (reference: string, options: ServiceOptions & ConfirmOptions) =>
