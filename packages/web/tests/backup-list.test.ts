@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await dialog.getByText('This one stands on it:').waitFor();
+    await dialog.getByText('This one depends on it:').waitFor();
     await dialog.getByRole('link', { name: /^Increment/ }).click();
     await page.getByText('Increment of Support desk').waitFor();
     expect(await dialog.count()).toBe(0);
@@ -133,13 +133,13 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     const attic = await dashboard.app.request('POST', '/api/v1/storage-destinations', { ...shop.as, body: place });
     const { id } = attic.body.data;
     await goInside(page, shop.slug, `/storage/${id}`);
-    await page.getByText('Nothing lies in it').waitFor();
+    await page.getByText('Nothing is stored in it').waitFor();
     const body = { projectId: shop.projectId, storageDestinationIds: [id] };
     const made = await dashboard.app.request('POST', '/api/v1/backups', { ...shop.as, body });
     await untilEnded(dashboard.app, `/api/v1/backups/${made.body.data.id}`, shop.as);
     // The open page updates by itself.
     await expect.poll(() => page.getByRole('link', { name: '1 backup' }).count()).toBe(2);
-    await page.getByRole('list', { name: 'What lies in it' }).getByRole('link', { name: '1 backup' }).click();
+    await page.getByRole('list', { name: 'Contents' }).getByRole('link', { name: '1 backup' }).click();
     await page.waitForURL(`**/backups?project=${shop.projectId}&storage=${id}&status=completed`);
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
     await page.getByRole('button', { name: 'Clear filters: Project' }).click();

@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)('a fresh installation', () => {
 
     await page.getByText('A folder', { exact: true }).click();
     await page.getByLabel('Folder', { exact: true }).fill('backups');
-    await page.getByRole('button', { name: 'Save and go on' }).click();
+    await page.getByRole('button', { name: 'Save and continue' }).click();
     await page.getByRole('heading', { name: /^Backups go to/ }).waitFor();
 
     await page.getByRole('button', { name: 'Back up now' }).click();

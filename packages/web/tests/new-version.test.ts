@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('a new version that has replaced the files of an o
     expect(await page.getByText(/dynamically imported/).count()).toBe(0);
     expect(loads).toHaveLength(1);
     await page.unroute(fileOf('webhooks'));
-    await page.getByRole('button', { name: 'Load the page anew' }).click();
+    await page.getByRole('button', { name: 'Reload the page' }).click();
     await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
   });
 

@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)('a document with an odd name', () => {
     await page.getByRole('row').nth(1).waitFor();
     expect(await hidden(page.getByRole('table').locator('..'))).toBe(0);
     await goInside(page, shop.slug, `/storage/${shop.destinationId}`);
-    await page.getByRole('list', { name: 'What lies in it' }).waitFor();
+    await page.getByRole('list', { name: 'Contents' }).waitFor();
     expect(await hidden(page.getByRole('banner').getByRole('link', { name: 'Storage' }))).toBe(0);
     await goInside(page, shop.slug, `/projects/${shop.projectId}/documents/${encoded(`${collection}/${ids.at(-1)}`)}`);
     const heading = page.getByRole('heading', { level: 1 });

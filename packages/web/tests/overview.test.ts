@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)('the overview', () => {
     await page.goto(`/o/${shop.slug}`);
     await page.getByText(/It had 6 documents and has 1 now\./).waitFor();
     await page.getByRole('button', { name: 'Go on…' }).click();
-    await page.getByRole('dialog', { name: 'Let the retention of Shop go on?' }).waitFor();
+    await page.getByRole('dialog', { name: 'Let the retention of Shop continue?' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Have a look' }).first().click();
     await page.getByText('− 5 only in this backup').waitFor();

@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await shop.documents.doc('bookings/seen').set({ status: 'broken' });
     shop.firestore.control.addFault({ method: 'BatchGetDocuments', status: 'PERMISSION_DENIED' });
     await page.reload();
-    await page.getByText('What stands there now is not known').waitFor();
+    await page.getByText('What is there now is not known').waitFor();
     await page.getByRole('columnheader', { name: /^Newest known/ }).waitFor();
     expect(await page.locator('[data-live]').getAttribute('data-live')).toBe('unknown');
     expect(await page.getByRole('columnheader', { name: /^Now/ }).count()).toBe(0);

@@ -313,7 +313,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await shop.documents.doc('bikes/one/repairs/R-1').set({ cost: 40 });
     await shop.backUp();
     await goInside(page, shop.slug, '/find?q=repairs/');
-    await page.getByText('It lies below documents.').getByRole('link', { name: 'bikes/*/repairs' }).click();
+    await page.getByText('It is below documents.').getByRole('link', { name: 'bikes/*/repairs' }).click();
     await page.waitForURL('**/browse/bikes');
     await goInside(page, shop.slug, '/find?q=nothing/');
     await page.getByText('The newest backup has no collection of this path.').waitFor();

@@ -337,7 +337,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const { page } = owner;
     const preview = (path: string) =>
       goInside(page, shop.slug, `/restores/new?backupId=${backupId}&documents=${encodeURIComponent(path)}`);
-    const same = page.getByText('No field differs: what stands there now is what stood there then.');
+    const same = page.getByText('No field differs: nothing has changed since then.');
     await preview('bikes/B-2');
     await same.waitFor();
     await preview('bikes/B-1');

@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)('what a row says', () => {
     const { page } = owner;
     await call('POST', `/storage-destinations/${shop.destinationId}/test`);
     await goInside(page, shop.slug, `/storage/${shop.destinationId}`);
-    const inside = page.getByRole('list', { name: 'What lies in it' });
+    const inside = page.getByRole('list', { name: 'Contents' });
     await inside.getByRole('link', { name: 'Shop' }).waitFor();
     await inside.getByRole('link', { name: /^\d+ backups$/ }).waitFor();
     await inside.getByText('Written by').getByRole('link', { name: 'Nightly' }).waitFor();

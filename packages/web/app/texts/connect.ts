@@ -15,7 +15,7 @@ export const start = {
   storageTitle: 'Where should backups go?',
   storageHint: 'A place that belongs to you. Best in another account than the database.',
   storageDone: (name: string) => `Backups go to ${name}`,
-  needsAdmin: 'An admin or the owner adds the storage. You can go on as soon as it is there.',
+  needsAdmin: 'An admin or the owner adds the storage. You can continue as soon as it is there.',
   backupTitle: 'First backup',
   backupHint: 'What it will take is counted before it starts.',
   estimate: (reads: string, money: string, time: string, bytes: string) =>
@@ -55,7 +55,7 @@ export const start = {
     ['What is overwritten is saved first', 'A restore takes a safety backup before it writes.'],
     ['Yours without us', 'The command line and your key read every backup, even if Holdfast is gone.'],
   ] as const,
-  goOn: 'Save and go on',
+  goOn: 'Save and continue',
 };
 
 export const projects = {
@@ -240,7 +240,7 @@ export const storage = {
   keyStays: 'Empty: the present key stays.',
   keyAgain: 'Another place asks for the key again.',
   holdsElsewhere: (count: number) =>
-    `${plural(count, 'backup lies', 'backups lie')} in the present place, and ${count === 1 ? 'it does' : 'they do'} not come along. Only a place that they were copied to already goes on; “${migrate}” copies them to another one.`,
+    `${plural(count, 'backup is', 'backups are')} in the present place and will not be moved. Choose only a place that they were already copied to; “${migrate}” copies them to another one.`,
   rescan: 'Look for backups in it',
   sweep: 'Remove leftovers',
   sweepText: (count: number, bytes: string) =>
@@ -260,7 +260,7 @@ export const storage = {
   remove: 'Remove',
   removeTitle: (name: string) => `Remove ${name}?`,
   removeHolds: (count: number, bytes: string) =>
-    `${plural(count, 'backup lies', 'backups lie')} in it, ${bytes}. Move ${count === 1 ? 'it' : 'them'} elsewhere first; then the destination can be removed.`,
+    `${plural(count, 'backup is', 'backups are')} in it, ${bytes}. Move ${count === 1 ? 'it' : 'them'} elsewhere first; then the destination can be removed.`,
   removeText:
     'Only a destination without backups can go. The copies of your keys in it go too; nothing else in the bucket is deleted.',
   facts: {
@@ -279,8 +279,8 @@ export const storage = {
     versionsUnknown: 'Told by the next test',
   },
   held: {
-    title: 'What lies in it',
-    nothing: 'Nothing lies in it, and no schedule writes there.',
+    title: 'Contents',
+    nothing: 'Nothing is stored in it, and no schedule writes there.',
     disconnected: 'disconnected',
     backups: (count: number) => plural(count, 'backup', 'backups'),
     noBackups: 'No backup yet',
@@ -297,8 +297,8 @@ export const storage = {
       `New backups of ${names} do not get there. ${count === 1 ? 'Its schedule tries' : 'Their schedules try'} again at every run.`,
     noWriters: 'No schedule writes there: nothing that is due is missed.',
     held: (count: number) =>
-      `${plural(count, 'backup lies', 'backups lie')} in it. What has a copy elsewhere is restored from there; the rest waits until it is back.`,
-    again: 'It is tried again every ten minutes. Once it answers, this page says so and work goes on by itself.',
+      `${plural(count, 'backup is', 'backups are')} in it. What has a copy elsewhere is restored from there; the rest waits until it is back.`,
+    again: 'It is tried again every ten minutes. Once it answers, this page says so and work continues automatically.',
     makeDefault: (name: string) => `Make ${name} the default`,
   },
   lockFact: (days: number, mode: string) => `${days} days, ${mode}`,

@@ -10,7 +10,7 @@ interface Explanation {
 const explanations: Partial<Record<ErrorCode | 'NETWORK_ERROR' | 'UNEXPECTED_ANSWER', Explanation>> = {
   NETWORK_ERROR: {
     title: 'Holdfast does not answer',
-    advice: 'What runs goes on without this page. Check your connection, then try again.',
+    advice: 'Running work continues without this page. Check your connection, then try again.',
   },
   UNEXPECTED_ANSWER: {
     title: 'The answer could not be read',
@@ -58,7 +58,7 @@ const explanations: Partial<Record<ErrorCode | 'NETWORK_ERROR' | 'UNEXPECTED_ANS
   },
   STORAGE_UPLOAD_ERROR: {
     title: 'Writing to the storage failed',
-    advice: 'Test the destination, mend the step that fails, then start again.',
+    advice: 'Test the destination, fix the step that fails, then start again.',
   },
   BACKUP_TIMEOUT: {
     title: 'The backup took too long',
@@ -74,7 +74,7 @@ const explanations: Partial<Record<ErrorCode | 'NETWORK_ERROR' | 'UNEXPECTED_ANS
   },
   RESTORE_QUOTA_EXCEEDED: {
     title: "The target's write quota is used up",
-    advice: 'Wait until it resets, then resume: it goes on where it stopped.',
+    advice: 'Wait until it resets, then resume: it continues where it stopped.',
   },
   INTEGRITY_ERROR: {
     title: 'Stored data is not what was written',
@@ -86,7 +86,7 @@ const explanations: Partial<Record<ErrorCode | 'NETWORK_ERROR' | 'UNEXPECTED_ANS
   },
   POINT_IN_TIME_UNAVAILABLE: { title: 'This moment cannot be reached', advice: 'Choose one of the nearest moments.' },
   CANCELLED: { title: 'Stopped by hand', advice: 'Start it again when it is wanted.' },
-  PRECONDITION_FAILED: { title: 'Somebody changed this meanwhile', advice: 'Look at it again, then decide.' },
+  PRECONDITION_FAILED: { title: 'Somebody else has changed this', advice: 'Look at it again, then decide.' },
   INVITATION_EXPIRED: { title: 'This invitation is over', advice: 'Ask for a new one.' },
   INVITATION_NOT_FOUND: {
     title: 'This invitation is not open any more',

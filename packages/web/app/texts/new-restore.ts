@@ -101,11 +101,11 @@ export const newRestore = {
       `${what} of ${from} comes back to ${target} where it is missing now. No other document is touched.`,
   },
   comesBackSame: (what: string, target: string, from: string) =>
-    `${what} of ${from} comes back to ${target}. No field differs: what stands there now is what stood there then.`,
+    `${what} of ${from} comes back to ${target}. No field differs: nothing has changed since then.`,
   exactly: (what: string, target: string, from: string) => `${what} in ${target} will be exactly as it was on ${from}.`,
   counts: {
     replace: 'Replace',
-    replaceHint: (count: number) => `${count === 1 ? 'is' : 'are'} there now, written anew`,
+    replaceHint: (count: number) => `${count === 1 ? 'is' : 'are'} there now, written again`,
     create: 'Create',
     createHint: (count: number) => `${count === 1 ? 'is' : 'are'} missing now`,
     merge: 'Merge',

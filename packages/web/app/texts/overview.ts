@@ -20,7 +20,7 @@ export const overview = {
   notNow: 'Not at the moment.',
   notAllNow: 'Not everything at the moment.',
   notNowText: (names: readonly string[]) =>
-    `${names.join(', ')} ${names.length === 1 ? 'does' : 'do'} not work: what lies there cannot be read until ${names.length === 1 ? 'it does' : 'they do'}.`,
+    `${names.join(', ')} ${names.length === 1 ? 'does' : 'do'} not work: backups there cannot be read until ${names.length === 1 ? 'it does' : 'they do'}.`,
   byHand: 'By hand only.',
   byHandText: 'No project has a schedule. What was backed up by hand is below.',
   allText: 'Every scheduled project has a good backup that is younger than its schedule asks.',
@@ -28,7 +28,7 @@ export const overview = {
     names.length === 1 ? `${names[0]} is backed up by hand.` : `${names.length} more are backed up by hand.`,
   showAll: (count: string) => `Show all ${count} projects`,
   unjudged: 'Look below.',
-  unjudgedText: 'This service does not judge yet whether schedules are kept. What there is stands below.',
+  unjudgedText: 'This service does not judge yet whether schedules are kept. The existing backups are below.',
   nothing: 'Nothing is backed up yet.',
   nothingText: 'Members, admins and the owner connect projects. What becomes of them is shown here.',
   backUpNow: 'Back up now',
@@ -105,7 +105,7 @@ export const overview = {
   total: 'Together',
   cannotRun: 'Cannot run',
   anomaly: (project: string) => `${project} shrank suddenly`,
-  anomalyText: 'Nothing old is removed until somebody has had a look.',
+  anomalyText: 'Nothing old is removed until somebody has checked it.',
   haveALook: 'Have a look',
   suspicious: (project: string) => `A backup of ${project} looks suspicious`,
   anomalyVerify: 'A verification found a backup that is not whole.',
@@ -113,7 +113,7 @@ export const overview = {
   anomalyCounts: (before: number, after: number, collection: string | null) =>
     `${collection === null ? 'It' : collection} had ${plural(before, 'document', 'documents')} and has ${formatCount(after)} now.`,
   goOn: 'Go on…',
-  goOnTitle: (project: string) => `Let the retention of ${project} go on?`,
-  goOnText: 'Old backups are removed by their rules again, also the good ones of before, once their days are over.',
-  goOnIt: 'Let it go on',
+  goOnTitle: (project: string) => `Let the retention of ${project} continue?`,
+  goOnText: 'Old backups are removed by their rules again, also the earlier good ones, once their days are over.',
+  goOnIt: 'Let it continue',
 };

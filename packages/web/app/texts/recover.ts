@@ -2,18 +2,18 @@ import { formatCount, plural } from '../format/numbers.ts';
 
 export const find = {
   title: 'Find a document',
-  subtitle: 'By its path, by its collection and the beginning of its id, or by a text that stands in it.',
+  subtitle: 'By its path, by its collection and the beginning of its id, or by a text in it.',
   path: 'Path, id or text',
   placeholder: 'bookings/BK-2044',
   project: 'Project',
   submit: 'Find',
   inNewest: (time: string) => `In the newest backup, ${time}`,
   asOf: (time: string) => `As of ${time}`,
-  none: 'Nothing in the newest backup begins like that. It may have been gone already: open its path to look in all backups.',
+  none: 'Nothing in the newest backup begins like that. It may have been deleted before: open its path to look in all backups.',
   noCollection: 'The newest backup has no collection of this path.',
-  liesBelow: 'It lies below documents. Begin with one of those in front of the star:',
+  liesBelow: 'It is below documents. Begin with one of those before the star:',
   openPath: (path: string) => `Look for ${path} in all backups`,
-  hint: 'Type a path, such as users/ada, an id, or a text that stands in the document.',
+  hint: 'Type a path, such as users/ada, an id, or a text in the document.',
   lookInside: 'Look inside the newest backup',
   withText: (text: string, time: string) => `With “${text}” in the id or in a text, in the newest backup, ${time}`,
   noText: (text: string) => `No document of the newest backup has “${text}” in its id or in a text.`,
@@ -35,7 +35,7 @@ export const document = {
   changes: (names: Record<'changed' | 'added' | 'removed', readonly string[]>) => {
     const kinds = Object.entries(names).filter(([, fields]) => fields.length > 0);
     const [only] = kinds;
-    if (!only) return 'Written anew, no field changed';
+    if (!only) return 'Written again, no field changed';
     const counts = kinds.map(([kind, fields]) => `${formatCount(fields.length)} ${kind}`).join(', ');
     return kinds.length === 1 && only[1].length <= 2 ? `${counts}: ${only[1].join(', ')}` : counts;
   },
@@ -51,7 +51,7 @@ export const document = {
   notRead: 'could not be read',
   newestKnown: 'Newest known',
   lastKnown: 'Last known change',
-  unknown: 'What stands there now is not known: the live database could not be read.',
+  unknown: 'What is there now is not known: the live database could not be read.',
   reconnect: (name: string) => `Reconnect ${name}`,
   restoreElsewhere: 'Restore it elsewhere…',
   deletedBy: (age: string, time: string) => `Deleted by ${time} at the latest, ${age}.`,
@@ -60,11 +60,11 @@ export const document = {
   unknownThen: 'What it was at that moment is not known',
   unknownThenText: 'No version is known that is so old. Choose one from the list.',
   lostThen: 'The version of this address is not known any more',
-  lostThenText: 'What held it is gone, and no other stands in its place. Choose one from the list.',
+  lostThenText: 'The backup that contained it no longer exists, and no other replaces it. Choose one from the list.',
   whichFields: 'Which fields are shown',
   bringsBack: (fields: number) => `Restoring brings the document back, with ${plural(fields, 'field', 'fields')}.`,
-  bringsBackSafe: 'Nothing stands there now: an undo takes it away again.',
-  unknownSafe: 'What stands there is saved before it is overwritten, so it can be undone.',
+  bringsBackSafe: 'Nothing is there now: an undo removes it again.',
+  unknownSafe: 'What is there is saved before it is overwritten, so it can be undone.',
   restoring: ({ changed, added, removed }: { changed: number; added: number; removed: number }) => {
     const back = changed + removed > 0 && `puts back ${plural(changed + removed, 'field', 'fields')}`;
     const away = added > 0 && `takes ${plural(added, 'field', 'fields')} away`;
@@ -93,7 +93,7 @@ export const document = {
   hint: 'Versions come from the backups that hold the document. What happened between two of them was not seen.',
   hintPitr: (since: string, until: string | undefined) =>
     `${until === undefined ? `Since ${since} every change is captured` : `From ${since} to ${until} every change was captured`}; quick successive writes can show as one, and a delete is known by the latest moment it can have happened at. Older versions come from backups.`,
-  safe: 'What stands there now is saved first, so it can be undone.',
+  safe: 'What is there now is saved first, so it can be undone.',
   others: (count: number | undefined, collection: string) =>
     count === undefined || count < 1
       ? 'No other document is touched.'
@@ -176,7 +176,7 @@ export const restore = {
   undoTitles,
   left: (time: string) => `about ${time} left.`,
   leftSoon: 'almost done.',
-  close: 'You may close this page; the restore goes on.',
+  close: 'You may close this page; the restore continues.',
   stop: 'Stop',
   letRun: 'Let it run',
   stopTitle: 'Stop this restore?',
@@ -185,7 +185,7 @@ export const restore = {
   stopAndUndoTitle: 'Stop this restore and undo it?',
   stopAndUndoText: 'It stops first. Then you see what the undo would do, before anything is taken back.',
   stoppedBy: (who: string, at: string) => `Stopped by ${who} at ${at}.`,
-  stoppedText: 'What is written stays. Resume goes on from there; an undo takes it back.',
+  stoppedText: 'What is written stays. Resume continues from there; an undo reverses it.',
   resume: 'Resume',
   resumeHint: 'Goes on where it stopped and tries what failed.',
   phases: 'Phases',
@@ -207,7 +207,7 @@ export const restore = {
     Decrypting: 'Opens the keys',
     Decompressing: 'Counts the documents',
     Validating: 'Reads what is needed once, to see that it is whole',
-    Restoring: 'Whatever stops it, it can go on from here.',
+    Restoring: 'If it stops, it can continue from here.',
     Finalizing: 'Settles what is left',
     Completed: 'Tells your webhooks',
   },
@@ -215,7 +215,7 @@ export const restore = {
   phaseDone: {
     answers: 'The target answers',
     takesWrites: 'The target answers and takes writes',
-    found: 'What is needed lies in storage',
+    found: 'What is needed is in storage',
     journalFound: 'What the restore had changed is known',
     opened: 'Keys opened',
     counted: 'Documents counted',
@@ -225,8 +225,8 @@ export const restore = {
     accounts: 'Every document settled, accounts written',
     settled: 'Every document settled',
     dry: 'Nothing was written',
-    told: 'Webhooks are told',
-    toldAndReady: 'Webhooks are told, undo is ready',
+    told: 'Webhooks are sent',
+    toldAndReady: 'Webhooks are sent, undo is ready',
   },
   nothingWritten: 'Nothing was written',
   nothingWrittenText: 'The database is as it was: there is nothing to undo.',
@@ -286,7 +286,7 @@ export const restore = {
   failures: 'Could not be written',
   failuresNone: 'None',
   failuresOver: 'Nothing was left out.',
-  failuresHint: 'Failures of single documents appear here, each with its path and reason. The rest goes on.',
+  failuresHint: 'Failures of single documents appear here, each with its path and reason. The rest continues.',
   andMore: (count: number) => `and ${formatCount(count)} more`,
   facts: {
     from: 'From',

@@ -146,7 +146,7 @@ export const schedules = {
   ofTheNewest: (count: number) => (count === 1 ? 'one of the newest' : `${count} of the newest`),
   rules: { last: 'newest', daily: 'daily', weekly: 'weekly', monthly: 'monthly', yearly: 'yearly' },
   neverRemoved: 'Never removed',
-  neverRemovedText: 'the last good backup, what another one stands on, and what is under legal hold or object lock.',
+  neverRemovedText: 'the last good backup, what another one depends on, and what is under legal hold or object lock.',
   runs: 'Runs',
   runStatus: {
     triggered: 'Started',

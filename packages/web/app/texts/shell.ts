@@ -116,7 +116,7 @@ export const signIn = {
   ended: 'Your session has ended. Sign in to go on where you were.',
   endedWhileTyping: {
     title: 'Your session has ended',
-    text: 'What you typed is still here. Sign in in a new tab and come back to this one: it goes on where it was.',
+    text: 'What you typed is still here. Sign in in a new tab and come back to this one: it continues where it was.',
     signIn: 'Sign in in a new tab',
     back: 'I have signed in',
     leave: 'Leave this page',
