@@ -46,7 +46,7 @@ test('a restore with --delete-extra that goes on after a stop deletes nothing th
   const bar = vi.spyOn(ProgressBar.prototype, 'update').mockImplementation(() => void process.emit('SIGINT'));
   const stopped = await holdfast(...restore);
   bar.mockRestore();
-  const [, after, began] = /--after '(\S+)' --began (\S+) goes on/.exec(stopped.error) as unknown as string[];
+  const [, after, began] = /--after '(\S+)' --began (\S+) continues/.exec(stopped.error) as unknown as string[];
   // Documents of this collection are not in the backup: before the first run they were extra, after it they are somebody's work.
   fillFast(database, { collection: 'made', documents: 1 });
   const refused = await holdfast(...restore, '--after', after!);
