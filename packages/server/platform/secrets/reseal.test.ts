@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../config.ts';
 import { sealedColumns } from '../../modules/declarations.ts';
 import { OrganizationKeys } from '../../modules/organizations/keys/organization-keys.ts';
@@ -32,6 +32,9 @@ beforeAll(async () => {
   await createOneOfEverything(app, organization);
   const { refreshToken } = await openSession(app, organization.owner.id);
   await app.request('POST', '/api/v1/auth/refresh', { body: { refreshToken } });
+  // An event is on its way to the webhook, and what was sent is sealed too.
+  const isSent = async () => expect(Object.keys(await sealedNow())).toContain('webhook_attempts.sealed_headers');
+  await vi.waitFor(isSent, { timeout: 60_000, interval: 100 });
 });
 afterAll(() => app.close());
 
